@@ -130,7 +130,7 @@ typedef struct hr_error {
 HR_API hr_status hr_fail(hr_error *err, hr_status code, const char *kind, const char *format, ...) HR_PRINTF(4, 5);
 /* No memory for `what`: kind "memory". */
 HR_API hr_status hr_no_memory(hr_error *err, const char *what);
-/* An outer layer puts its place in front of the text: "train-3.tfrecord:1048576: record 211: " + text. */
+/* An outer layer puts its place before the text: "train-3.tfrecord:1048576: record 211: " + text. */
 HR_API void hr_error_prefix(hr_error *err, const char *format, ...) HR_PRINTF(2, 3);
 /* Names the file, if none is named yet. `err` may be NULL. */
 HR_API void hr_error_file(hr_error *err, const char *file);
@@ -284,7 +284,7 @@ HR_API uint64_t hr_fingerprint_cat64(uint64_t a, uint64_t b);
 
 /* Worker threads of the one pool of the process, at most 256, besides the calling threads, which work too. Default:
  * the environment's HEADRACE_THREADS, if that is a number, else one less than there are processors. 0: everything runs
- * in the caller. May be called again; what is running goes on with the workers it has. */
+ * in the caller. May be called again; what is running continues with the workers it has. */
 HR_API void hr_set_threads(int workers);
 HR_API int hr_threads(void);
 

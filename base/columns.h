@@ -23,7 +23,7 @@ typedef struct hr_field {
 
 /* A batch changes `levels` and no field, so that it may change places with an operator that goes row by row. */
 typedef struct hr_schema {
-    int levels; /* batches on top of each other: the leading dimensions of an element, in front of its rows' shape */
+    int levels; /* batches on top of each other: the leading dimensions of an element, before its rows' shape */
     int fields;
     const hr_field *field;
 } hr_schema;

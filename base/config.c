@@ -127,7 +127,7 @@ static hr_status add_key(reader *r, level *l, const hr__node *node, yaml_mark_t 
     if (st == HR_ALREADY_EXISTS) {
         char text[256];
         int line = l->key[*hr__map_find(&l->names, node->text, node->size)]->line;
-        snprintf(text, sizeof text, "expected each key once, found '%.60s' again; it is in line %d, too", node->text,
+        snprintf(text, sizeof text, "expected each key once, found '%.60s' twice; the first is in line %d", node->text,
                  line);
         return fail_at(r, mark, "config.duplicate_key", text);
     }

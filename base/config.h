@@ -35,7 +35,7 @@ struct hr__node {
     size_t size;                 /* of text */
     int64_t count;               /* items of a sequence, pairs of a mapping */
     const hr__node **item;       /* the items; of a mapping, the values, in the order of the file */
-    const hr__node **key;        /* of a mapping: the scalars in front of them; NULL of others */
+    const hr__node **key;        /* of a mapping: the scalars before them; NULL of others */
     const struct hr__map *names; /* of a mapping with many keys: their places; NULL of others */
 };
 
@@ -51,7 +51,7 @@ const char *hr__config_name(const hr__config *config);
 
 /* ---- errors at a node ---- */
 
-/* Fails with "FILE:LINE:COLUMN: PATH: " in front of the text, and sets the error's file and line. */
+/* Fails with "FILE:LINE:COLUMN: PATH: " before the text, and sets the error's file and line. */
 HR_API hr_status hr__node_fail(const hr__node *node, hr_error *err, hr_status code, const char *kind,
                                const char *format, ...) HR_PRINTF(5, 6);
 /* Fails with "expected EXPECTED, found ...": kind config.type. */

@@ -14,7 +14,7 @@ typedef enum hr__cpu_feature {
 
 /* All features of the set are there, and HEADRACE_CPU (portable, sse42, avx2, avx512) does not forbid them. */
 HR_API bool hr__cpu_has(unsigned features);
-/* For tests: forbids all but these until the next call; ~0u allows all. Kernels choose anew at their next call. */
+/* For tests: forbids all but these until the next call; ~0u allows all. Kernels choose again at their next call. */
 void hr__cpu_limit(unsigned features);
 
 #endif

@@ -5,7 +5,7 @@
  * digits . digits e [+-] digits with a digit before or after the point, or inf or nan in any case; correctly
  * rounded, half to even; what is too large gives infinity, what is too small zero.
  *
- * HR__NUMBER_DEFAULT    besides: + in front of integers; infinity, nan(word), 0x1.8p-2; any length.
+ * HR__NUMBER_DEFAULT    besides: + before integers; infinity, nan(word), 0x1.8p-2; any length.
  * HR__NUMBER_TF_COMPAT  TensorFlow 2.15 (CsvDataset, decode_csv, string_to_number): of hexadecimal floats only 0x10;
  * 32
  *                       bytes or more are no float; float32 denormals give zero; as a float, white space alone is 0. */

@@ -47,7 +47,7 @@ static void make_locks(void)
     uv_cond_init(&pool.left);
 }
 
-/* ---- fork: a child has none of the threads, so its pool begins anew; the clients it inherits are its parent's ---- */
+/* ---- fork: a child has no threads, so its pool starts again; the clients that it inherits are its parent's ---- */
 
 static void before_fork(void) { uv_mutex_lock(&pool.lock); }
 static void after_fork(void) { uv_mutex_unlock(&pool.lock); }
@@ -126,7 +126,7 @@ static void go_round_or_sleep(int thread)
         pool.sleeping--;
 }
 
-/* Beyond the number that was asked for. While anybody is there it stays: what is running goes on with the workers it
+/* Beyond the number that was asked for. While anybody is there it stays: what is running continues with the workers it
  * has, and a wake that such a one took would be lost. */
 static bool is_idle_surplus(int thread) { return thread > pool.wanted && !pool.first; }
 

@@ -67,7 +67,7 @@ static int64_t close_batches(const hr__damaged_rows *d, int32_t *splits)
 }
 
 /* hr_keep_rows knows rows only, so for its call every row is an element. What it does may be to make all arrays
- * anew. */
+ * again. */
 static hr_status drop_from_batches(hr__damaged_rows *d, hr_error *err)
 {
     const size_t size = ((size_t)d->rows->elements + 1) * sizeof(int32_t);

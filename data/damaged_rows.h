@@ -8,14 +8,14 @@
 typedef struct hr__damaged_rows {
     hr__policy *policy; /* NULL: they fail as ever */
     const char *who;    /* begins the message of a budget */
-    const char *passed; /* "parse_example: rows passed over", a literal: what they are counted as */
+    const char *passed; /* "parse_example: rows skipped", a literal: what they are counted as */
     const char *seen;   /* "parse_example: rows", another one: all rows of such a policy */
     hr_work *work;
     hr_columns *rows;
     uint64_t *keep; /* a bit a row; NULL: all, none was damaged yet */
 } hr__damaged_rows;
 /* The words of the operator that this literal names. */
-#define HR__DAMAGED_WORDS(name) .who = (name), .passed = name ": rows passed over", .seen = name ": rows"
+#define HR__DAMAGED_WORDS(name) .who = (name), .passed = name ": rows skipped", .seen = name ": rows"
 
 /* For an operator's check: a policy leaves rows out, which batches of batches do not allow. */
 hr_status hr__damaged_rows_check(const hr__policy *policy, const char *who, int levels, hr_error *err);

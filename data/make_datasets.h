@@ -20,7 +20,7 @@ typedef struct hr_make_opts {
     int64_t num_parallel_reads;     /* files that take turns, row by row; default 1 */
     bool drop_final_batch;          /* default: the last batch may be short, if there is a last one */
     int64_t num_rows_for_inference; /* make_csv_dataset without columns; default 100, -1: all */
-    bool sloppy;                    /* a file that has nothing yet is passed over: .unordered of hr_interleave */
+    bool sloppy;                    /* a file that has nothing yet is skipped: .unordered of hr_interleave */
     /* make_csv_dataset without columns: only these of the header. They come in its order. */
     const char *const *select_columns;
     int select_count;

@@ -92,7 +92,7 @@ HR_API hr_dataset *hr_from_arrow_with(struct ArrowArray *array, struct ArrowSche
 
 /* The same of a stream of such arrays. Takes what the struct holds. The arrays are asked for one by one, on one thread
  * at a time, and each is released as soon as its rows are copied. A stream can be read once: for another epoch, another
- * iterator, or a restore while this one was read from, .open gives it anew, from its front. */
+ * iterator, or a restore while this one was read from, .open gives it again, from its front. */
 typedef int hr_arrow_stream_fn(struct ArrowArrayStream *out, void *user); /* 0, or an errno */
 typedef struct hr_from_arrow_stream_opts {
     size_t struct_size;
@@ -128,7 +128,7 @@ typedef struct hr_parse_example_opts {
 HR_API hr_dataset *hr_parse_example_with(hr_dataset *in, const hr_parse_spec *spec, const hr_parse_example_opts *opts);
 #define hr_parse_example(...)                                                                                          \
     HR_CALL2_(hr_parse_example_with, hr_parse_example_opts, __VA_ARGS__, .struct_size = sizeof(hr_parse_example_opts))
-/* TensorFlow's name for it in front of a batch. It is the same: a batch that follows is made first. */
+/* TensorFlow's name for it before a batch. It is the same: a batch that follows is made first. */
 #define hr_parse_single_example(...) hr_parse_example(__VA_ARGS__)
 
 /* Parses each string as a tf.SequenceExample: its context by one spec (HR_FIXED_LEN, HR_VAR_LEN, HR_RAGGED_FEATURE),

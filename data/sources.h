@@ -48,8 +48,7 @@ typedef struct hr_list_files_opts {
     bool shuffle; /* default: sorted. (TensorFlow shuffles unless told not to) */
     uint64_t seed;
     bool same_each_epoch;
-    bool
-        extended; /* hr_match_files_extended: ranges, braces, **, exclusion, manifests. Default: TensorFlow's patterns */
+    bool extended; /* as hr_match_files_extended: ranges, braces, **, exclusion, manifests */
 } hr_list_files_opts;
 HR_API hr_dataset *hr_list_files_with(const char *pattern, const hr_list_files_opts *opts);
 #define hr_list_files(...)                                                                                             \
@@ -60,11 +59,12 @@ HR_API hr_dataset *hr_list_files_with(const char *pattern, const hr_list_files_o
 typedef struct hr_tfrecord_opts {
     size_t struct_size;
     hr_compression compression; /* default: by magic bytes and file name */
-    size_t max_record_bytes;    /* a longer record is refused before memory is asked for; default 256 MiB */
+    size_t max_record_bytes;    /* a longer record is refused before memory is allocated for it; default 256 MiB */
     hr_checks checks;
-    hr_policy policy; /* of damaged records; what is passed over is counted in hr_iterator_report */
-    /* A range of the records of all files, as one list, damaged ones counted: default all. Found by the files' indexes,
-     * which are made in each epoch anew where there is no valid FILE.hridx. HR_OUT_OF_RANGE: there are not so many. */
+    hr_policy policy; /* for damaged records; hr_iterator_report counts what is skipped */
+    /* A range of the records of all files together, damaged ones included; default: all. It is found by the files'
+     * indexes. A file without a valid FILE.hridx is indexed in each epoch again. HR_OUT_OF_RANGE: there are not so
+     * many records. */
     int64_t first;
     const int64_t *count; /* HR_I64(1000); default: to the end */
 } hr_tfrecord_opts;
@@ -72,28 +72,28 @@ HR_API hr_dataset *hr_tfrecord_with(const char *pattern, const hr_tfrecord_opts 
 #define hr_tfrecord(...)                                                                                               \
     HR_CALL1_(hr_tfrecord_with, hr_tfrecord_opts, __VA_ARGS__, .struct_size = sizeof(hr_tfrecord_opts))
 
-/* What becomes of records that do not go round. */
+/* What to do if the records cannot be divided equally among the shards. */
 typedef enum hr_uneven {
     HR_UNEVEN_ERROR, /* HR_FAILED_PRECONDITION, "sharded_records.uneven" */
-    HR_UNEVEN_DROP,  /* the last ones, fewer than there are shards, are read by nobody */
-    HR_UNEVEN_PAD,   /* as few as are missing are read twice, from the first one on */
+    HR_UNEVEN_DROP,  /* the last records, fewer than there are shards, are left out */
+    HR_UNEVEN_PAD,   /* the missing records are the first ones again */
 } hr_uneven;
 
-/* All records of TFRecord files, plain or of LZ4 or ZSTD frames, in one random order over all of them: string "value".
- * Keeps no buffer: any record may come next, and a saved state is one number. They are found by the index of each (8
- * bytes of memory a record): FILE.hridx where that is valid and has each, else by a pass over the file when it is
- * opened. Of a file of frames each unit decodes those that its records lie in. Every plain file stays open. `pattern`
- * as in hr_tfrecord. Of several shards each gives one record of a round of that order; what does not go round is
- * .uneven's at the end of each epoch. A state is one shard's; another number of shards goes on after what all of them
- * have had together, by .first. */
+/* All records of TFRecord files in one random order over all of them: string "value". Files are uncompressed, or of
+ * LZ4 or ZSTD frames. There is no buffer: any record may come next, and a saved state is one number. Records are
+ * found by the index of each file (8 bytes of memory for a record): FILE.hridx if it is valid and has every record,
+ * otherwise a pass over the file when it is opened. Of a file of frames, a unit decodes the frames of its records.
+ * All uncompressed files stay open. `pattern` as in hr_tfrecord. With several shards, each gives every num_shards-th
+ * record of the order; .uneven decides about the rest at the end of each epoch. A saved state belongs to one shard;
+ * to resume with another number of shards, set .first to the number of records that all of them have had together. */
 typedef struct hr_shuffled_records_opts {
     size_t struct_size;
     uint64_t seed;             /* default: the pipeline's; with shards all need the same */
     bool same_each_epoch;      /* default: a new order every epoch */
-    bool keep_index;           /* writes FILE.hridx where an index had to be made */
+    bool keep_index;           /* writes FILE.hridx for files that had no valid index */
     int64_t num_shards, index; /* default 1, 0 */
     hr_uneven uneven;
-    int64_t first; /* begins after so many records of the order, those of all shards */
+    int64_t first; /* begins after so many records of the order, counted over all shards */
 } hr_shuffled_records_opts;
 HR_API hr_dataset *hr_shuffled_records_with(const char *pattern, const hr_shuffled_records_opts *opts);
 #define hr_shuffled_records(...)                                                                                       \
@@ -108,8 +108,8 @@ typedef struct hr_sharded_records_opts {
     size_t struct_size;
     hr_uneven uneven;
     hr_compression compression; /* default: by magic bytes and file name */
-    hr_policy policy;           /* as of hr_tfrecord; a record that it leaves out is missing in this rank's share */
-    bool keep_index;            /* writes FILE.hridx where an index had to be made */
+    hr_policy policy;           /* as in hr_tfrecord; a skipped record is missing in this rank's share */
+    bool keep_index;            /* writes FILE.hridx for files that had no valid index */
 } hr_sharded_records_opts;
 HR_API hr_dataset *hr_sharded_records_with(const char *pattern, int64_t num_shards, int64_t index,
                                            const hr_sharded_records_opts *opts);
@@ -132,8 +132,8 @@ HR_API hr_dataset *hr_text_lines_with(const char *pattern, const hr_text_lines_o
  * an error, HR_DATA_LOSS fixed.size: before the first record of a plain file, after the last whole one of another. */
 typedef struct hr_fixed_length_records_opts {
     size_t struct_size;
-    int64_t header_bytes, footer_bytes; /* of each file, passed over */
-    hr_compression compression;         /* default: by magic bytes and file name; they count inflated bytes */
+    int64_t header_bytes, footer_bytes; /* bytes of each file to skip */
+    hr_compression compression;         /* default: by magic bytes and file name. Sizes count decompressed bytes */
 } hr_fixed_length_records_opts;
 HR_API hr_dataset *hr_fixed_length_records_with(const char *pattern, int64_t record_bytes,
                                                 const hr_fixed_length_records_opts *opts);
@@ -141,9 +141,8 @@ HR_API hr_dataset *hr_fixed_length_records_with(const char *pattern, int64_t rec
     HR_CALL2_(hr_fixed_length_records_with, hr_fixed_length_records_opts, __VA_ARGS__,                                 \
               .struct_size = sizeof(hr_fixed_length_records_opts))
 
-/* The items of IDX files (MNIST's format): "value" of uint8, int8, int16, int32, float32 or float64, shaped as the
- * first file says, which is looked at when the dataset is made, so that it can be no pipe. Images and their labels:
- * hr_zip of two. */
+/* The items of IDX files (MNIST's format): "value" of uint8, int8, int16, int32, float32 or float64. The first file
+ * is read for the shape when the dataset is made, so it cannot be a pipe. For images with labels, use hr_zip of two. */
 typedef struct hr_idx_opts {
     size_t struct_size;
     hr_compression compression; /* default: by magic bytes and file name */
@@ -164,17 +163,19 @@ HR_API hr_dataset *hr_text_lines_fn(const hr_element *element,
 
 /* ---- elements that a function makes from nothing ---- */
 
-/* Makes element `number`: HR_OK; HR_END: there is none. `user`: what .open gave, or the caller's. */
+/* Makes element `number`: HR_OK; HR_END: there is none. `user`: the result of .open, or the caller's. */
 typedef hr_status hr_generator_fn(int64_t number, hr_builder *out, hr_call *call, void *user);
 
-/* Called for element 0, 1, ... by one thread at a time. After a restore of the pipeline it begins anew, and what was
- * given before the save is made again and dropped, so it should give the same again: .by_number and .load save that. */
+/* Called for element 0, 1, ... by one thread at a time. After a restore it starts again from element 0, and the
+ * elements before the saved position are dropped, so it should make the same elements each time. .by_number, or
+ * .save and .load, avoid this. */
 typedef struct hr_from_generator_opts {
     size_t struct_size;
-    const hr_schema *output;   /* required: what it makes. Copied */
-    const int64_t *count;      /* HR_I64(1000): asks for so many, negative: for ever; default: until it says HR_END */
-    bool by_number;            /* any element may be asked for, in any order: a function of its number */
-    bool thread_safe;          /* the same, by several threads at once: needs .count */
+    const hr_schema *output; /* required: the components of its elements. Copied */
+    const int64_t
+        *count;       /* HR_I64(1000): the number of elements; negative: infinite; default: until it returns HR_END */
+    bool by_number;   /* an element is a function of its number: it may be called for any number, in any order */
+    bool thread_safe; /* as .by_number, and by several threads at once; needs .count */
     void *(*open)(void *user); /* a generator for each iterator and epoch; NULL from it is an error. Default: `user` */
     void (*close)(void *generator);
     void (*save)(const void *generator, hr_token_writer *to); /* with hr_write_i64; the two go together */

@@ -47,7 +47,7 @@ static hr_status check_operators(hr__wire *from, const hr_dataset *ds, hr_error 
     if (arguments != hr__dataset_arguments(ds))
         return hr_fail(err, HR_FAILED_PRECONDITION, "state.other_arguments",
                        "saved state: operator '%s' has other arguments or components than when the state was saved; "
-                       "give it the same ones, or begin anew",
+                       "give it the same ones, or start from the beginning",
                        ds->op->name);
     for (int i = 0; i < ds->inputs; i++) HR_TRY(check_operators(from, ds->in[i], err));
     return HR_OK;
@@ -249,8 +249,8 @@ typedef struct checking {
 static hr_status fail_changed(const char *path, bool gone, hr_error *err)
 {
     hr_fail(err, HR_FAILED_PRECONDITION, "state.file_changed",
-            "saved state: file '%.200s' %s since the state was saved; bring it back, or begin anew", path,
-            gone ? "is gone" : "has changed");
+            "saved state: file '%.200s' %s since the state was saved; restore the file, or start from the beginning",
+            path, gone ? "is gone" : "has changed");
     hr_error_file(err, path);
     return HR_FAILED_PRECONDITION;
 }
@@ -261,7 +261,7 @@ static hr_status fail_group(const checking *c, char *const *path, int64_t files)
     return hr_fail(c->err, HR_FAILED_PRECONDITION, "state.file_changed",
                    "saved state: one of %" PRId64
                    " files, '%.150s' to '%.150s', has changed since the state was saved, "
-                   "or is gone; bring it back, or begin anew",
+                   "or is gone; restore the file, or start from the beginning",
                    files, path[0], path[files - 1]);
 }
 
@@ -313,7 +313,7 @@ static hr_status check_found(checking *c, const hr_dataset *ds, const hr_file_li
     if (count != (uint64_t)list->count || names != hr_file_list_identity(list))
         return hr_fail(c->err, HR_FAILED_PRECONDITION, "state.files",
                        "saved state: %s: expected the %" PRIu64 " files that \"%.200s\" gave when the state was saved, "
-                       "got %" PRId64 ", or others; bring them back, or begin anew",
+                       "got %" PRId64 ", or others; restore them, or start from the beginning",
                        ds->op->name, count, ds->op->files(ds->spec).pattern, list->count);
     if (groups != (uint64_t)groups_of(list->count, c->lists)) return hr__state_damaged(c->err);
     for (int64_t g = 0; g < (int64_t)groups; g++) {

@@ -15,7 +15,7 @@ enum { MAGIC = sizeof magic, FOOTER = 5 /* a count of 0, the checksum */, MAX_IN
 
 typedef struct decoder {
     bool begun, ended;
-    int run; /* bytes of the run at hand that are still to come */
+    int run; /* bytes of the current run that are still to come */
     char byte;
     uint32_t sum;
     uint64_t made;

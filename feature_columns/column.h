@@ -125,7 +125,7 @@ HR_API int32_t *hr_column_splits(hr_column_work *w);                /* rows + 1,
 HR_API float *hr_column_floats(hr_column_work *w, int64_t at_most); /* the dense values, or the ids' weights */
 HR_API void *hr_column_scratch(hr_column_work *w, size_t bytes);    /* until all columns of the batch are done */
 HR_API bool hr_column_tf_compat(const hr_column_work *w);
-/* This row is wrong; go on with the others, and leave something harmless in its place. */
+/* This row is wrong; continue with the others, and leave something harmless in its place. */
 HR_API void hr_column_fail_row(hr_column_work *w, int64_t row, const hr_error *err);
 
 /* Categorical columns: the raw feature without its missing values, as TensorFlow leaves them out: "", -1 and 0.0 of a

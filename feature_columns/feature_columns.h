@@ -2,7 +2,8 @@
  *
  *     hr_feature_column *origin = hr_categorical_column_with_vocabulary_list("origin", HR_VOCABULARY("EWR", "JFK"));
  *     hr_feature_column *hour = hr_categorical_column_with_identity("hour", 24);
- *     hr_feature_column *cross = hr_crossed_column(HR_CROSS({.key = "origin"}, {.column = hr_feature_column_ref(hour)}), 256);
+ *     hr_cross_keys keys = HR_CROSS({.key = "origin"}, {.column = hr_feature_column_ref(hour)});
+ *     hr_feature_column *cross = hr_crossed_column(keys, 256);
  *     hr_column_list wide = HR_COLUMNS(origin, hour, cross);
  *
  *     hr_parse_spec *spec;
@@ -31,7 +32,7 @@ HR_API hr_feature_column *hr_feature_column_ref(hr_feature_column *column);     
 HR_API void hr_feature_column_unref(hr_feature_column *column);                  /* NULL: nothing */
 HR_API const hr_error *hr_feature_column_error(const hr_feature_column *column); /* NULL: sound. Borrows */
 
-/* Several columns, in any order: what is made of them is always in the order of their names. Borrows. */
+/* Several columns, in any order: results are always in the order of their names. Borrows. */
 typedef struct hr_column_list {
     hr_feature_column *const *column;
     int count;
@@ -42,7 +43,8 @@ typedef struct hr_column_list {
 
 /* ---- numbers ---- */
 
-/* Makes float32 of `count` raw values of type `dtype` (of the file, or as declared). Pure, any thread. */
+/* Converts `count` raw values of type `dtype` (of the file, or as declared) to float32. Must be a pure function;
+ * called from any thread. */
 typedef void hr_normalizer_fn(const void *in, hr_dtype dtype, float *out, int64_t count, void *user);
 
 typedef struct hr_numeric_column_opts {
@@ -53,13 +55,13 @@ typedef struct hr_numeric_column_opts {
     hr_dtype dtype;             /* of the feature; default HR_FLOAT */
     float mean;                 /* (x - mean) / std in float32, if std is not 0 */
     float std;
-    hr_normalizer_fn *normalizer_fn; /* in place of mean, std and those below */
+    hr_normalizer_fn *normalizer_fn; /* instead of mean, std and the options below */
     void *user;
     bool log1p;                      /* log(1 + x), before the others */
-    float min, max;                  /* (x - min) / (max - min), if they differ; in place of mean and std */
-    const int64_t *default_integers; /* in place of default_value, as many; exact beyond 2^24 */
+    float min, max;                  /* (x - min) / (max - min), if they differ; instead of mean and std */
+    const int64_t *default_integers; /* instead of default_value, the same number; exact beyond 2^24 */
 } hr_numeric_column_opts;
-/* Numbers cast to float32, then normalized; a normalizer_fn casts by itself. */
+/* Numbers cast to float32, then normalized; a normalizer_fn does the cast itself. */
 HR_API hr_feature_column *hr_numeric_column_with(const char *key, const hr_numeric_column_opts *opts);
 #define hr_numeric_column(...)                                                                                         \
     HR_CALL1_(hr_numeric_column_with, hr_numeric_column_opts, __VA_ARGS__,                                             \
@@ -74,7 +76,7 @@ HR_API hr_feature_column *hr_bucketized_column(hr_feature_column *source, const 
 typedef struct hr_identity_column_opts {
     size_t struct_size;
     const int64_t *default_value; /* for ids out of range; default: such an id is an error */
-    bool tf_compat;               /* ids out of range pass through, as TensorFlow lets them */
+    bool tf_compat;               /* ids out of range pass, as in TensorFlow */
 } hr_identity_column_opts;
 /* The feature holds ids: integers from 0 to num_buckets - 1. */
 HR_API hr_feature_column *hr_categorical_column_with_identity_with(const char *key, int64_t num_buckets,
@@ -99,13 +101,15 @@ typedef struct hr_vocabulary_list {
 
 typedef struct hr_vocabulary_column_opts {
     size_t struct_size;
-    hr_dtype dtype;                 /* of the feature; default HR_STRING, or HR_INT64 for ints */
-    const int64_t *default_value;   /* id of what is not in the vocabulary; default -1: counts for nothing */
-    int64_t num_oov_buckets;        /* or else ids after the vocabulary, by hash */
-    const int64_t *vocabulary_size; /* of a file: use so many lines; default: all of them */
-    bool tfrecord_gzip;             /* the file holds a word a TFRecord, compressed by GZIP; default: a word a line */
+    hr_dtype dtype;               /* of the feature; default HR_STRING, or HR_INT64 for ints */
+    const int64_t *default_value; /* id of words that are not in the vocabulary; default -1: they are ignored */
+    /* Instead of default_value: words that are not in the vocabulary get one of these ids after it, by hash. */
+    int64_t num_oov_buckets;
+    const int64_t *vocabulary_size; /* of a file: use only the first lines, this many; default: all */
+    /* The file is a TFRecord file with GZIP, one word in each record; default: one word on each line. */
+    bool tfrecord_gzip;
 } hr_vocabulary_column_opts;
-/* The id of a word is its place in the list. */
+/* The id of a word is its position in the list. */
 HR_API hr_feature_column *hr_categorical_column_with_vocabulary_list_with(const char *key,
                                                                           hr_vocabulary_list vocabulary,
                                                                           const hr_vocabulary_column_opts *opts);
@@ -148,7 +152,7 @@ typedef struct hr_cross_keys {
 typedef struct hr_crossed_column_opts {
     size_t struct_size;
     uint64_t hash_key; /* default 0xDECAFCAFFE */
-    bool tf_compat;    /* cut floats of a raw feature to integers, as TensorFlow does; default: an error */
+    bool tf_compat;    /* floats of a raw feature are cut to integers, as in TensorFlow; default: an error */
 } hr_crossed_column_opts;
 /* Every combination of one value of each key, hashed into hash_bucket_size ids. Takes the columns among the keys. */
 HR_API hr_feature_column *hr_crossed_column_with(hr_cross_keys keys, int64_t hash_bucket_size,
@@ -160,7 +164,8 @@ HR_API hr_feature_column *hr_crossed_column_with(hr_cross_keys keys, int64_t has
 typedef struct hr_weighted_column_opts {
     size_t struct_size;
     hr_dtype dtype; /* of the weights; default HR_FLOAT */
-    bool tf_compat; /* dense weights of 0.0 are left out, which shifts those after them; default: an error */
+    bool
+        tf_compat; /* dense weights of 0.0 are left out, which shifts later ones, as in TensorFlow; default: an error */
 } hr_weighted_column_opts;
 /* A categorical column whose ids have weights, from another feature with as many values. Takes `categorical`. */
 HR_API hr_feature_column *hr_weighted_categorical_column_with(hr_feature_column *categorical,
@@ -172,11 +177,11 @@ HR_API hr_feature_column *hr_weighted_categorical_column_with(hr_feature_column 
 
 /* ---- sequences: rows of steps ---- */
 
-/* The ids of `categorical` step by step: of a list of values each is a step, and of a SequenceExample's feature list
- * what each of its features holds; of a dense sequence (HR_FIXED_LEN_SEQUENCE) each step, where "" and -1 are missing,
- * and what a batch pads it with is never seen. For an indicator or embedding, in SequenceFeatures; a linear model
- * combines the weights of all its ids. Takes `categorical`, which must read a feature by itself: a column by identity,
- * vocabulary or hash bucket. A row's length is that of its last step with a value. */
+/* The ids of `categorical` for each step. In a list of values, each value is a step; in a SequenceExample's feature
+ * list, each feature is a step. In a dense sequence (HR_FIXED_LEN_SEQUENCE), "" and -1 are missing values, and a
+ * batch's padding is ignored. Use it in an indicator or embedding for SequenceFeatures; a linear model combines the
+ * weights of all its ids. Takes `categorical`, which must read one feature itself: a column by identity, vocabulary
+ * or hash bucket. The length of a row is that of its last step with a value. */
 HR_API hr_feature_column *hr_sequence_categorical_column(hr_feature_column *categorical);
 #define hr_sequence_categorical_column_with_identity(...)                                                              \
     hr_sequence_categorical_column(hr_categorical_column_with_identity(__VA_ARGS__))
@@ -190,15 +195,15 @@ HR_API hr_feature_column *hr_sequence_categorical_column(hr_feature_column *cate
 typedef struct hr_sequence_numeric_column_opts {
     size_t struct_size;
     hr_shape shape;                  /* of one step; default [1] */
-    double default_value;            /* of what an incomplete step lacks, and of steps that a row does not have */
+    double default_value;            /* for missing values of a step, and for steps that a row does not have */
     hr_dtype dtype;                  /* of the feature and of the result; default HR_FLOAT. Normalized: HR_FLOAT */
-    hr_normalizer_fn *normalizer_fn; /* these as of a numeric column; what is filled in is not normalized */
+    hr_normalizer_fn *normalizer_fn; /* these as in a numeric column; default_value is not normalized */
     void *user;
     bool log1p;
     float mean, std, min, max;
 } hr_sequence_numeric_column_opts;
-/* Numbers, so many a step, of a list, a feature list, or a dense sequence with steps of this shape (or of one number),
- * whose rows keep their own lengths. For SequenceFeatures. */
+/* Numbers for each step, from a list, a feature list, or a dense sequence with steps of this shape (or of one
+ * number). Each row has its own length. For SequenceFeatures. */
 HR_API hr_feature_column *hr_sequence_numeric_column_with(const char *key, const hr_sequence_numeric_column_opts *opts);
 #define hr_sequence_numeric_column(...)                                                                                \
     HR_CALL1_(hr_sequence_numeric_column_with, hr_sequence_numeric_column_opts, __VA_ARGS__,                           \
@@ -206,16 +211,16 @@ HR_API hr_feature_column *hr_sequence_numeric_column_with(const char *key, const
 
 /* ---- dense forms of categories ---- */
 
-/* How often each id occurs in the row (multi-hot). Takes `categorical`. */
+/* The count of each id in the row (multi-hot). Takes `categorical`. */
 HR_API hr_feature_column *hr_indicator_column(hr_feature_column *categorical);
 
 typedef enum hr_combiner { HR_MEAN, HR_SUM, HR_SQRTN } hr_combiner; /* mean is an embedding's default */
 
-/* What the values of a table are drawn from. */
+/* The distribution of a table's initial values. */
 typedef enum hr_table_initializer {
-    HR_TABLE_TRUNCATED_NORMAL, /* mean and stddev, redrawn beyond two of them */
+    HR_TABLE_TRUNCATED_NORMAL, /* mean and stddev; values beyond two stddev are drawn again */
     HR_TABLE_RANDOM_NORMAL,    /* mean and stddev */
-    HR_TABLE_RANDOM_UNIFORM,   /* minval up to maxval */
+    HR_TABLE_RANDOM_UNIFORM,   /* from minval to maxval */
     HR_TABLE_CONSTANT,         /* mean, everywhere */
 } hr_table_initializer;
 
@@ -224,9 +229,10 @@ typedef struct hr_embedding_column_opts {
     hr_combiner combiner;
     const float *stddev; /* of the initializer; default 1 / sqrt(dimension) */
     float mean;          /* of the initializer */
-    float max_norm;      /* rows are scaled down to this norm when they are looked up; default: not */
+    float max_norm;      /* rows are scaled down to this norm when they are looked up; default: they are not */
     bool not_trainable;
-    /* Where the table's first values come from, both or none: a checkpoint, or a folder for its newest one. */
+    /* The source of the table's initial values, both or none: a tensor of a checkpoint, or of the newest checkpoint
+     * in a folder. */
     const char *ckpt_to_load_from, *tensor_name_in_ckpt;
     hr_table_initializer initializer; /* default: truncated normal */
     float minval, maxval;             /* of HR_TABLE_RANDOM_UNIFORM */
@@ -251,8 +257,8 @@ typedef struct hr_shared_embeddings_opts {
     float minval, maxval;
     bool v1; /* variables as of tf.feature_column.shared_embedding_columns: NAME/embedding_weights */
 } hr_shared_embeddings_opts;
-/* Columns that look up rows of one table: `count` categorical columns of one kind, with equally many ids. Takes them,
- * and gives a column for each, in `out`, which may be the same array. */
+/* Columns that look up rows of one table, for `count` categorical columns of one kind and with equal numbers of ids.
+ * Takes these, and gives a column for each in `out`, which may be the same array. */
 HR_API void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count, int64_t dimension,
                                       hr_feature_column **out, const hr_shared_embeddings_opts *opts);
 #define hr_shared_embeddings(...)                                                                                      \
@@ -261,7 +267,7 @@ HR_API void hr_shared_embeddings_with(hr_feature_column *const *categorical, int
 
 /* ---- what a column is ---- */
 
-/* How input_layer makes the column's part of the dense layer out of its component. */
+/* How input_layer computes a column's part of the dense layer from its component. */
 typedef enum hr_column_form {
     HR_COLUMN_NOT_DENSE, /* a categorical column: wrap it in an indicator or an embedding */
     HR_COLUMN_VALUES,    /* the component is float32 [rows, width]: as it is */
@@ -269,26 +275,28 @@ typedef enum hr_column_form {
     HR_COLUMN_LOOKUP,    /* the component is ids: rows of a table [num_buckets, dimension], combined */
 } hr_column_form;
 
-/* The table of an embedding, for whoever makes it. */
+/* The table of an embedding, for the code that makes it. */
 typedef struct hr_table_info {
     int64_t dimension;
     hr_combiner combiner;
     hr_table_initializer initializer;
-    float mean, stddev, minval, maxval; /* what it begins with */
+    float mean, stddev, minval, maxval; /* of the initial values */
     float max_norm;                     /* 0: none */
     bool trainable;
     const char *shared_name; /* NULL: a table of this column alone */
     const char *ckpt_to_load_from, *tensor_name_in_ckpt;
-    bool v1;           /* a shared table with TensorFlow 1's names */
-    const char *scope; /* names the variable: shared_name, or the column's; where that is no legal scope, with '_' */
+    bool v1; /* a shared table with TensorFlow 1's names */
+    const char
+        *scope; /* names the variable: shared_name, or the column's name; invalid characters are replaced by '_' */
 } hr_table_info;
 
-/* What the trainer's layers need to know. Borrowed from the column. */
+/* A column's properties, for the trainer's layers. Borrowed from the column. */
 typedef struct hr_column_info {
-    const char *kind;    /* "numeric_column" */
-    const char *name;    /* "temp_bucketized": names are in the order of their bytes */
-    const char *scope;   /* the name with what a variable scope does not allow replaced by '_' (linear weights) */
-    bool scope_is_legal; /* TensorFlow's input_layer refuses a column whose name is no legal scope; tf_compat */
+    const char *kind; /* "numeric_column" */
+    const char *name; /* "temp_bucketized": names are in the order of their bytes */
+    const char
+        *scope; /* the name, with characters that a variable scope does not allow replaced by '_' (linear weights) */
+    bool scope_is_legal; /* false: the name is not a valid scope, and TensorFlow's input_layer (tf_compat) refuses it */
     bool categorical;    /* linear_model looks up weights [num_buckets, units] by ids; otherwise it multiplies the
                             dense form by weights [width, units] */
     hr_column_form dense;
@@ -298,8 +306,8 @@ typedef struct hr_column_info {
     const char *weights;   /* component with a float32 weight for each id; NULL: none */
     const hr_feature_column *categorical_column; /* whose ids these are: of an indicator or embedding its source */
     hr_table_info table;                         /* of HR_COLUMN_LOOKUP */
-    /* A sequence: the ids are ragged in two levels, rows of steps of ids; HR_COLUMN_VALUES are ragged, rows of steps of
-     * `width` values. The dense form has a dimension more, [rows, steps, width]. */
+    /* A sequence: the ids are ragged in two levels, rows of steps of ids; HR_COLUMN_VALUES are ragged, rows of steps
+     * of `width` values. The dense form has one more dimension, [rows, steps, width]. */
     bool sequence;
     hr_dtype dtype; /* of HR_COLUMN_VALUES: HR_FLOAT, but of a sequence as declared */
     double padding; /* of HR_COLUMN_VALUES: the value of steps that a row does not have */
@@ -307,8 +315,9 @@ typedef struct hr_column_info {
 /* NULL if the column failed. */
 HR_API const hr_column_info *hr_feature_column_info(const hr_feature_column *column);
 
-/* The layers that take columns: the sums of a linear model, dense forms side by side, and dense forms of sequences. The
- * HR_TF_ forms refuse names that are no legal variable scope, such as one with a blank, as TensorFlow does. */
+/* The layers that take columns: the sums of a linear model, dense forms side by side, and dense forms of sequences.
+ * The HR_TF_ forms refuse names that are not valid as a variable scope, such as one with a blank, as TensorFlow
+ * does. */
 typedef enum hr_column_layer {
     HR_LINEAR_MODEL,
     HR_INPUT_LAYER,
@@ -317,10 +326,10 @@ typedef enum hr_column_layer {
     HR_TF_SEQUENCE_FEATURES
 } hr_column_layer;
 
-/* The columns of a list in the order of their names, as every layer takes them. Refuses an empty list, a failed
- * column, two of one name, two whose variables would have one name, sequences where there may be none and the other way
- * round; dense layers also refuse columns without a dense form. `sorted` holds list.count columns and borrows from the
- * list. */
+/* Sorts the columns of a list by their names, as every layer needs them. Refuses an empty list, a failed column, two
+ * columns of one name, or whose variables would have one name, and a sequence column in a layer that is not for
+ * sequences, or the reverse. Dense layers also refuse columns without a dense form. `sorted` has space for
+ * list.count columns and borrows from the list. */
 HR_API hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_feature_column **sorted,
                                  hr_error *err);
 
@@ -332,17 +341,18 @@ typedef struct hr_column_set hr_column_set;
 /* Gives *out (hr_column_set_free); errors name the line and column of the mistake. */
 HR_API hr_status hr_column_set_open(const char *path, hr_column_set **out, hr_error *err);
 HR_API hr_status hr_column_set_parse(const char *name, const char *yaml, size_t size, hr_column_set **out,
-                                     hr_error *err); /* `name` stands in errors */
+                                     hr_error *err); /* `name` is for errors */
 HR_API void hr_column_set_free(hr_column_set *set);  /* NULL: nothing */
-/* All columns in the order of the file, also those that others are made of. Borrows from the set. */
+/* All columns in the order of the file, including those that others are made of. Borrows from the set. */
 HR_API hr_column_list hr_column_set_columns(const hr_column_set *set);
-/* The column of that name in the file, the first one if a mapping makes several; NULL: there is none. Borrows. */
+/* The column of that name in the file, or the first one of a mapping that makes several; NULL: there is none.
+ * Borrows. */
 HR_API hr_feature_column *hr_column_set_find(const hr_column_set *set, const char *name);
 HR_API const hr_schema *hr_column_set_schema(const hr_column_set *set); /* what the records hold. Borrows */
 
-/* The text that makes these columns, and those that they are made of: what it says can be read back to equal columns.
- * Gives *yaml (hr_free). HR_INVALID_ARGUMENT: a file cannot say it (a normalizer_fn, a kind that is not registered).
- */
+/* The text of a config file with these columns and those that they are made of: it reads back as equal columns.
+ * Gives *yaml (hr_free). HR_INVALID_ARGUMENT: a file cannot describe them (a normalizer_fn, a kind that is not
+ * registered). */
 HR_API hr_status hr_column_set_to_yaml(const hr_column_set *set, char **yaml, hr_error *err);
 HR_API hr_status hr_columns_to_yaml(hr_column_list columns, char **yaml, hr_error *err);
 
@@ -350,21 +360,22 @@ HR_API hr_status hr_columns_to_yaml(hr_column_list columns, char **yaml, hr_erro
 
 typedef struct hr_parse_example_spec_opts {
     size_t struct_size;
-    const hr_schema *file; /* what the records hold, by name: a feature is parsed in the type it has there, and the
-                              column widens it (int64 to float). Default: in the columns' types */
-    const char *label;     /* one more feature, as classifier_parse_example_spec adds it */
-    hr_dtype label_dtype;  /* default: that of `file`, or HR_INT64 */
+    /* The types of the features in the records: a feature is parsed with this type, and the column converts it (int64
+     * to float). Default: the columns' types. */
+    const hr_schema *file;
+    const char *label;    /* one more feature, as in classifier_parse_example_spec */
+    hr_dtype label_dtype; /* default: that of `file`, or HR_INT64 */
     const float *label_default;
     int64_t label_dimension;   /* values of a label; default 1 */
     const char *weight_column; /* one more feature, a float for each row, which no column reads; default: none */
 } hr_parse_example_spec_opts;
-/* What hr_parse_example has to parse for these columns. Gives *spec (hr_parse_spec_free). */
+/* The spec of hr_parse_example for these columns. Gives *spec (hr_parse_spec_free). */
 HR_API hr_status hr_make_parse_example_spec_with(hr_column_list columns, hr_parse_spec **spec, hr_error *err,
                                                  const hr_parse_example_spec_opts *opts);
 #define hr_make_parse_example_spec(...)                                                                                \
     HR_CALL3_(hr_make_parse_example_spec_with, hr_parse_example_spec_opts, __VA_ARGS__,                                \
               .struct_size = sizeof(hr_parse_example_spec_opts))
-/* The same for a classifier, whose label is int64 unless said otherwise, and for a regressor, whose label is float. */
+/* The same for a classifier, whose label is int64 by default, and for a regressor, whose label is float. */
 HR_API hr_status hr_classifier_parse_example_spec_with(hr_column_list columns, const char *label_key,
                                                        hr_parse_spec **spec, hr_error *err,
                                                        const hr_parse_example_spec_opts *opts);
@@ -384,8 +395,8 @@ typedef struct hr_transform_features_opts {
     const char *keep; /* components to pass on besides the labels, separated by '\n'; default: none */
     bool tf_compat;   /* of all columns */
 } hr_transform_features_opts;
-/* Turns parsed features into the components of the columns: for every column its hr_column_info's `component` (and
- * `weights`), each once, in the order of their names; then the labels. Takes `in`, shares the columns. */
+/* Turns parsed features into the components of the columns: the `component` (and `weights`) of each column's
+ * hr_column_info, each once, in the order of their names; then the labels. Takes `in`, shares the columns. */
 HR_API hr_dataset *hr_transform_features_with(hr_dataset *in, hr_column_list columns,
                                               const hr_transform_features_opts *opts);
 #define hr_transform_features(...)                                                                                     \
@@ -394,9 +405,9 @@ HR_API hr_dataset *hr_transform_features_with(hr_dataset *in, hr_column_list col
 
 /* ---- the arithmetic of embeddings, the same for graphs and for serving without one ---- */
 
-/* Looks up and combines table rows (row-major, buckets x dimension) for each of `rows` rows of ids: the forward pass of
- * safe_embedding_lookup_sparse, in TensorFlow's order of summation. Ids < 0 count for nothing, as do weights <= 0
- * unless `combiner` is HR_SUM; a row without ids gives zeros. An id >= buckets is HR_INVALID_ARGUMENT. */
+/* Looks up and combines table rows (row-major, buckets x dimension) for each of `rows` rows of ids: the forward pass
+ * of safe_embedding_lookup_sparse, in TensorFlow's order of summation. Ids < 0 are ignored, and so are weights <= 0
+ * unless `combiner` is HR_SUM. A row without ids gives zeros. An id >= buckets is HR_INVALID_ARGUMENT. */
 typedef struct hr_lookup {
     const float *table;
     int64_t buckets, dimension;
@@ -406,22 +417,22 @@ typedef struct hr_lookup {
 } hr_lookup;
 HR_API hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const float *weights,
                                  const int32_t *splits, int64_t rows, float *out, hr_error *err);
-/* Adds 1 (or the weight) for each id of each row; ids outside 0 .. buckets - 1 count for nothing. Zeroes `out` first:
- * rows x buckets, its rows `stride` floats apart. */
+/* Adds 1 (or the weight) for each id of each row; ids outside 0 .. buckets - 1 are ignored. Zeroes `out` first: rows
+ * x buckets, with rows `stride` floats apart. */
 HR_API void hr_count_ids(const int64_t *ids, const float *weights, const int32_t *splits, int64_t rows, int64_t buckets,
                          float *out, int64_t stride);
 
-/* The floats of a row of all these columns, as hr_sort_columns gives them for HR_INPUT_LAYER. */
+/* The number of floats of a row of all these columns, as hr_sort_columns gives them for HR_INPUT_LAYER. */
 HR_API int64_t hr_dense_width(const hr_feature_column *const *sorted, int count);
-/* input_layer without a graph: the dense forms of these columns side by side, hr_dense_width floats a row, each written
- * straight into its place. `batch`: of what hr_transform_features made for them. tables[i]: of an embedding, its rows
- * (num_buckets x dimension); NULL for others. HR_INVALID_ARGUMENT: the batch has not what a column needs, an embedding
- * no table, or an id lies beyond it. */
+/* input_layer without a graph: writes the dense forms of these columns side by side, hr_dense_width floats for each
+ * row. `batch` comes from hr_transform_features for these columns. tables[i]: the rows of an embedding's table
+ * (num_buckets x dimension); NULL for other columns. HR_INVALID_ARGUMENT: the batch lacks a component of a column,
+ * an embedding has no table, or an id is out of its range. */
 HR_API hr_status hr_dense_features(const hr_feature_column *const *sorted, int count, const hr_element *batch,
                                    const float *const *tables, float *out, hr_error *err);
 
 /* The lengths of sequences whose columns have the steps steps[c], rows + 1 entries each. HR_INVALID_ARGUMENT: the
- * columns `name` disagree about a row's. */
+ * columns `name` have different lengths in a row. */
 HR_API hr_status hr_sequence_lengths(const int32_t *const *steps, const char *const *name, int columns, int64_t rows,
                                      int64_t *lengths, hr_error *err);
 /* Steps of `size` bytes each, as [rows, max_steps, size]: the steps of each row, then `padding` (one step) up to

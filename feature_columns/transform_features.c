@@ -66,8 +66,8 @@ static hr_status missing_feature(const plan *p, const hr_schema *schema, const h
     if (is_transformed(p, fields))
         st =
             hr_fail(err, HR_INVALID_ARGUMENT, "column.missing_feature",
-                    "transform_features: expected a feature '%s', got these columns, transformed already; an estimator "
-                    "transforms what its input function gives",
+                    "transform_features: expected a feature '%s', got these columns, already transformed; an estimator "
+                    "itself transforms the features of its input function",
                     key);
     else
         st = hr_fail(err, HR_INVALID_ARGUMENT, "column.missing_feature",

@@ -58,17 +58,17 @@ typedef struct hr_coding {
     void (*encoder_free)(void *encoder);
 
     /* The further functions may be NULL.
-     * How many zeros were passed over as padding. NULL: none. */
+     * How many zeros were skipped as padding. NULL: none. */
     int64_t (*zeros)(const void *decoder);
     /* Calls `begins` at each part of the file that can be decoded by itself. NULL: there is one, the whole file. */
     void (*watch)(void *decoder, hr_codec_begin_fn *begins, void *user);
     /* A new decoder begins at such a part, `made` decoded bytes into the file. NULL: the decoder counts no bytes. */
     void (*go_on)(void *decoder, int64_t made);
-    /* Where in the file the part at hand began: with HR_RESYNC, the next one is looked for after it. NULL: damage ends
+    /* Where in the file the current part began: with HR_RESYNC, the next one is looked for after it. NULL: damage ends
      * the file. */
     int64_t (*began)(const void *decoder);
-    /* After a failure, if the part at hand is cut: decodes it once more, slowly, if that can give more of it; what it
-     * has given is passed over. The source is brought to where the part began. False: it cannot. */
+    /* After a failure, if the current part is cut: decodes it once more, slowly, if that can give more of it; what it
+     * has given is skipped. The source is brought to where the part began. False: it cannot. */
     bool (*slow_down)(void *decoder);
     /* From now on a damaged header is taken for one if a body follows it. Called where a header was refused; false:
      * none was, or it is taken already. */

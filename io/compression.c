@@ -176,7 +176,7 @@ static hr_status disagree(const char *path, const hr_codec *expected, bool asked
 static hr_status compression_unknown(const char *path, hr_compression asked, hr_error *err)
 {
     return hr_fail(err, HR_INVALID_ARGUMENT, "compression.unknown",
-                   "%s: expected a compression of hr_compression, got %d; there is no such one", path, (int)asked);
+                   "%s: expected a compression of hr_compression, got %d", path, (int)asked);
 }
 
 static void tell_damaged_head(const char *path, const hr_codec *codec, bool asked)

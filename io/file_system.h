@@ -25,7 +25,7 @@ void hr__foreign_close(hr__foreign_file *file);
 
 /* False: there is no such file. */
 bool hr__path_about(const char *path, hr_file_about *about);
-/* Refuses, with HR_INVALID_ARGUMENT and this kind, a list that is none: of fewer than no files, or of NULLs. `what`
+/* Refuses, with HR_INVALID_ARGUMENT and this kind, an invalid list: of fewer than no files, or of NULLs. `what`
  * begins the message. */
 hr_status hr__file_list_check(const char *what, const char *kind, const hr_file_list *files, hr_error *err);
 #ifdef __cplusplus

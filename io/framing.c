@@ -30,7 +30,7 @@ hr_status hr__record_fail_length_crc(hr__record_place at, const char *header, hr
     hr_fail(err, HR_DATA_LOSS, "tfrecord.length_crc",
             "expected length checksum 0x%08" PRIx32 ", got 0x%08" PRIx32 "; %s",
             hr_crc32c_mask(hr_crc32c(0, header, 8)), hr__get32(header + 8),
-            at.offset == 0 ? "the file is corrupt, or is no TFRecord file" : "the file is corrupt from here on");
+            at.offset == 0 ? "the file is corrupt, or is not a TFRecord file" : "the file is corrupt from here on");
     return framing_place(at, HR__RECORD_HEADER, err);
 }
 

@@ -62,7 +62,8 @@ static hr_status check_end(const hr_input *in, int64_t end, hr_error *err)
 {
     if (end >= in->opened) return HR_END;
     hr_fail(err, HR_DATA_LOSS, "file.shrunk",
-            "%s: expected %" PRId64 " bytes, as when it was opened, got %" PRId64 "; somebody cuts or rewrites it",
+            "%s: expected %" PRId64 " bytes, as when it was opened, got %" PRId64
+            "; it is being truncated or rewritten",
             in->path, in->opened, end);
     hr_error_file(err, in->path);
     return HR_DATA_LOSS;
@@ -95,7 +96,7 @@ static void go_to(hr_input *in, int64_t offset)
     hr__window_restart(&in->raw, offset);
 }
 
-/* Where the part at hand began, if what the codec says can be. */
+/* Where the current part began, if what the codec says can be. */
 static int64_t part_began(const hr_input *in)
 {
     const int64_t began = in->codec->coding->began(in->decoder), end = hr_codec_end(&in->raw);
@@ -243,7 +244,7 @@ hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_inp
 }
 
 /* The same file, as it is read here. */
-static hr_input_opts again_opts(const hr_input *in)
+static hr_input_opts reopen_opts(const hr_input *in)
 {
     return (hr_input_opts){.struct_size = sizeof(hr_input_opts),
                            .compression = in->codec->id,
@@ -251,10 +252,10 @@ static hr_input_opts again_opts(const hr_input *in)
                            .may_be_damaged = in->may_be_damaged};
 }
 
-hr_status hr__input_open_again(const hr_input *in, int64_t from, hr_input **out, hr_error *err)
+hr_status hr__input_reopen(const hr_input *in, int64_t from, hr_input **out, hr_error *err)
 {
     enum { PAGES = 64 * 1024 };
-    const hr_input_opts opts = again_opts(in);
+    const hr_input_opts opts = reopen_opts(in);
     if (!in->regular)
         return hr_fail(err, HR_FAILED_PRECONDITION, "file.seek", "%s: a pipe cannot be read again", in->path);
     if (in->fd >= 0) (void)posix_fadvise(in->fd, from / PAGES * PAGES, 0, POSIX_FADV_DONTNEED);
@@ -413,7 +414,7 @@ hr_status hr__input_resync(hr_input *in, hr_error *err)
 /* Reads the stream that begins at `offset` once more, up to the next one or the end. */
 static bool input_is_whole(hr_input *in, int64_t offset)
 {
-    const hr_input_opts opts = again_opts(in);
+    const hr_input_opts opts = reopen_opts(in);
     hr_input *again;
     const char *data;
     size_t size = 0;

@@ -20,7 +20,7 @@ void hr__input_watch(hr_input *in, void (*begins)(void *user, int64_t offset, in
 hr_status hr__input_begin_at(hr_input *in, int64_t offset, int64_t made, hr_error *err);
 /* The same file opened once more, from its front: what the system's cache has of it from byte `from` on is dropped,
  * so that it is read from the storage itself. HR_FAILED_PRECONDITION: it cannot be read twice. */
-hr_status hr__input_open_again(const hr_input *in, int64_t from, hr_input **out, hr_error *err);
+hr_status hr__input_reopen(const hr_input *in, int64_t from, hr_input **out, hr_error *err);
 /* Size and time of change (nanoseconds since 1970) of the file, as they are now. HR_FAILED_PRECONDITION: no regular
  * file. */
 hr_status hr__input_about(const hr_input *in, int64_t *size, int64_t *changed, hr_error *err);
@@ -28,7 +28,7 @@ hr_status hr__input_about(const hr_input *in, int64_t *size, int64_t *changed, h
 /* How messages call the file from now on, if it was opened under another name. */
 hr_status hr__input_name(hr_input *in, const char *path, hr_error *err);
 
-/* After damage that a decoder met: goes on with the next stream that may begin in the file, as if its bytes followed
+/* After damage that a decoder met: continues with the next stream that may begin in the file, as if its bytes followed
  * those before the damage; what was lent is dropped. HR_END: none begins. Otherwise what was wrong, if it was
  * something else. */
 hr_status hr__input_resync(hr_input *in, hr_error *err);

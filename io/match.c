@@ -210,7 +210,7 @@ static hr_status children(const char *folder, const char *pattern, bool last, hr
     DIR *dir = opendir(folder);
     if (!dir && (errno == ENOENT || errno == ENOTDIR)) return HR_OK;
     if (!dir && errno == EACCES) {
-        hr_log_message(HR_WARNING, "%s: no permission to look into this folder: passed over", folder);
+        hr_log_message(HR_WARNING, "%s: no permission to read this folder; it is skipped", folder);
         return HR_OK;
     }
     if (!dir) return hr_fail(err, HR_UNKNOWN, "file.list", "%s: cannot be listed (error %d)", folder, errno);

@@ -270,7 +270,7 @@ static hr_status match_extended_add_name(const char *manifest, const char *name,
     return st;
 }
 
-/* A name a line; blank lines and those that begin with # are passed over. */
+/* A name a line; blank lines and those that begin with # are skipped. */
 static hr_status add_manifest(const char *path, hr_file_list *out, hr_error *err)
 {
     hr_input *in;

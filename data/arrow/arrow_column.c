@@ -68,7 +68,7 @@ static hr_status open_codes(hr__arrow_column *c, hr_error *err)
     return check_values(c->type, &c->type->values, c->values, err);
 }
 
-/* Down through the structs; *rows is how many rows the leaf must have, those in front of them included. */
+/* Down through the structs; *rows is how many rows the leaf must have, those before them included. */
 static hr_status descend(const hr__arrow_type *type, const struct ArrowArray *table, hr__arrow_column *out,
                          int64_t *rows, hr_error *err)
 {

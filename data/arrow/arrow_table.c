@@ -91,8 +91,7 @@ static hr_status add_leaf(hr__arrow_table *t, int i, const char *label, hr_error
     c->field = (hr_field){.name = from->name, .dtype = from->values.dtype};
     if (from->values.form == HR__ARROW_NOTHING)
         return hr_fail(err, HR_INVALID_ARGUMENT, "from_arrow.format",
-                       "%s: column '%.60s': expected a type, got a column of nulls; say by a spec what it is", t->who,
-                       from->name);
+                       "%s: column '%.60s': expected a type, got a column of nulls; give a spec", t->who, from->name);
     if (from->width < 0) c->field.layout = HR_RAGGED;
     if (from->list != HR__ARROW_SCALAR) c->field.shape = HR_SHAPE(from->width);
     c->field.label = label && strcmp(label, from->name) == 0;

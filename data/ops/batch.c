@@ -12,7 +12,7 @@ typedef struct batch_spec {
 
 /* A unit ends with a closed element. */
 typedef struct batch_state {
-    int64_t turn; /* saved: which of the sizes the batch at hand has */
+    int64_t turn; /* saved: which of the sizes the current batch has */
     int64_t filled;
 } batch_state;
 

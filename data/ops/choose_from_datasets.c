@@ -1,5 +1,5 @@
 /* choose_from_datasets: each number of a dataset of choices says which dataset gives the next element. Input 0 has
- * the choices, the datasets are the inputs after it. A choice of a dataset that has ended is passed over, or ends
+ * the choices, the datasets are the inputs after it. A choice of a dataset that has ended is skipped, or ends
  * it all. */
 #include <headrace/data.h>
 #include <inttypes.h>
@@ -61,7 +61,7 @@ static hr_status next_choices(choose_state *st, hr_plan *p)
     return hr_pull(p, 0, hr_room(p), &st->choices);
 }
 
-/* How many of the choices at hand, from the next one on, are the same. */
+/* How many of the current choices, from the next one on, are the same. */
 static int64_t same_choices(const choose_state *st)
 {
     int32_t i = st->used;

@@ -4,7 +4,7 @@
 enum { PARTS = 2 };
 
 typedef struct concatenate_state {
-    int64_t at; /* saved: the input at hand */
+    int64_t at; /* saved: the current input */
 } concatenate_state;
 
 static hr_status concatenate_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)

@@ -24,7 +24,7 @@ typedef struct csv_state {
         offset; /* saved: which list of files; where the next row is, 0 and 0: at the top */
     source_files files;
     hr__csv_format format; /* the spec's, in the mode of the pipeline; borrows all it points to */
-    hr__csv_file *in;      /* the file at hand; NULL: to be opened */
+    hr__csv_file *in;      /* the current file; NULL: to be opened */
     int32_t number;        /* its, for the rows' origin */
     int64_t average;       /* bytes a row, lately */
 } csv_state;
@@ -49,7 +49,7 @@ static hr_status columns_from_first_file(const csv_spec *sp, hr_error *err)
     hr_status st = hr__source_files(sp->pattern, &files, err);
     if (st == HR_OK && hr_path_reads_once(files.path[0]))
         st = hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns",
-                     "csv: expected .columns, which a pipe needs, since it can be read but once");
+                     "csv: expected .columns, which a pipe needs, since it can be read only once");
     if (st == HR_OK) st = hr__csv_format_from_header(sp->format, files.path[0], err);
     hr_file_list_clear(&files);
     return st;
@@ -141,7 +141,7 @@ static void csv_close(void *state)
     hr_file_list_clear(&st->files.list);
 }
 
-/* Opens the file at hand where the next row is. HR_END: there is none. */
+/* Opens the current file where the next row is. HR_END: there is none. */
 static hr_status csv_open_file(csv_state *st, hr_plan *p, hr_error *err)
 {
     if (st->file >= st->files.list.count) return HR_END;

@@ -1,4 +1,4 @@
-/* fixed_length_records: files cut into records of one length, between a header and a footer that are passed over.
+/* fixed_length_records: files cut into records of one length, between a header and a footer that are skipped.
  *
  * A file whose bytes are no whole number of records is an error: before its first record where the size is known,
  * after its last whole one where it is compressed or a pipe. */

@@ -2,7 +2,7 @@
  * the other, each when the one before is given; work copies their rows, on any thread, so an array is released when the
  * plan and all units that were made of it have done with it.
  *
- * A saved state knows how many rows were given. A stream begins only at its front: what was given is passed over. */
+ * A saved state knows how many rows were given. A stream begins only at its front: what was given is skipped. */
 #include "data/arrow/arrow_rows.h"
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -36,10 +36,10 @@ typedef struct stream_spec {
 
 typedef struct stream_state {
     int64_t given; /* saved */
-    int64_t read;  /* rows of all arrays before the one at hand */
+    int64_t read;  /* rows of all arrays before the current one */
     const stream_spec *spec;
     struct ArrowArrayStream stream;
-    piece *at; /* the array at hand; NULL: none yet, or all of it is given */
+    piece *at; /* the current array; NULL: none yet, or all of it is given */
 } stream_state;
 
 typedef struct stream_unit {

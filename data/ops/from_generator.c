@@ -39,8 +39,9 @@ static hr_status generator_check(const void *spec, const hr_schema *const *in, h
         return hr_fail(err, HR_INVALID_ARGUMENT, "from_generator.function",
                        "from_generator: expected a function and the .output that it makes, got NULL");
     if (sp->o.thread_safe && !sp->o.count)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "from_generator.count",
-                       "from_generator: expected .count with .thread_safe: nobody can say HR_END out of turn");
+        return hr_fail(
+            err, HR_INVALID_ARGUMENT, "from_generator.count",
+            "from_generator: expected .count with .thread_safe: HR_END cannot end calls that are out of order");
     if (!sp->o.save != !sp->o.load)
         return hr_fail(err, HR_INVALID_ARGUMENT, "from_generator.function",
                        "from_generator: expected .save and .load together, got one of them");
@@ -109,7 +110,7 @@ static hr_status make_next(const generator_spec *sp, generator_state *st, hr_pla
     if (made == HR_END && st->made < st->given)
         return hr_fail(err, HR_DATA_LOSS, "from_generator.input_changed",
                        "from_generator: the generator has changed since the state was saved: it gives only %lld "
-                       "elements; begin anew",
+                       "elements; start from the beginning",
                        (long long)st->made);
     if (made != HR_OK) return made;
     if (st->made++ < st->given) return HR_OK;

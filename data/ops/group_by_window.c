@@ -161,7 +161,7 @@ static hr_status input_changed(hr_error *err, int64_t elements)
 {
     return hr_fail(err, HR_DATA_LOSS, "group_by_window.input_changed",
                    "group_by_window: the input has changed since the state was saved: it has only %" PRId64
-                   " elements; begin anew",
+                   " elements; start from the beginning",
                    elements);
 }
 

@@ -17,7 +17,7 @@ typedef struct idx_spec {
 
 typedef struct idx_state {
     byte_source at;
-    int64_t items; /* of the file at hand */
+    int64_t items; /* of the current file */
 } idx_state;
 
 typedef struct idx_header {
@@ -144,7 +144,7 @@ static bool idx_same_shape(const hr_shape *a, const hr_shape *b)
     return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
 }
 
-/* Reads the header of the file at hand, again where the iterator goes on in the middle of it. */
+/* Reads the header of the current file, again where the iterator goes on in the middle of it. */
 static hr_status begin_file(const idx_spec *sp, idx_state *st, hr_plan *p, hr_error *err)
 {
     const int64_t offset = st->at.offset;

@@ -17,7 +17,7 @@ typedef struct interleave_spec {
     hr_dataset_fn *fn;
     int64_t cycle_length, block_length, parallel_calls;
     int64_t ahead;            /* datasets opened before their turn, at most */
-    bool unordered;           /* a slot that has nothing yet may be passed over */
+    bool unordered;           /* a slot that has nothing yet may be skipped */
     bool older;               /* parallel_interleave's order */
     const hr_dataset *sample; /* what the function gives for zeros. Read in check only */
     bool asked;               /* the function was called for it */
@@ -145,7 +145,7 @@ static hr_status interleave_reopen(const interleave_spec *sp, interleave_state *
         if (got == HR_END)
             return hr_fail(err, HR_DATA_LOSS, "interleave.input_changed",
                            "interleave: the input has changed since the state was saved: it has only %lld elements; "
-                           "begin anew",
+                           "start from the beginning",
                            (long long)hr_pulled(p, 0));
         if (got != HR_OK) return got;
     }

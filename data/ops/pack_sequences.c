@@ -156,7 +156,7 @@ static hr_status pack_plan(const void *spec, void *state, hr_plan *p, hr_error *
         if (st->ended && number < st->next)
             return hr_fail(err, HR_DATA_LOSS, "pack_sequences.input_changed",
                            "pack_sequences: the input has changed since the state was saved: it has only %" PRId64
-                           " elements; begin anew",
+                           " elements; start from the beginning",
                            number);
         if (got != HR_OK && !st->ended) return got;
         if (st->ended) break;

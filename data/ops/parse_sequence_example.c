@@ -212,7 +212,7 @@ static void close_sequence(unit *u, int output, hr_column *lengths)
         ((int64_t *)lengths->values)[row] = steps->splits[row + 1] - steps->splits[row];
 }
 
-/* Steps in front of what a step is. */
+/* Steps before what a step is. */
 static hr_status close_ragged(unit *u, int output, hr_error *err)
 {
     const hr__parse_output *o = &u->lists.plan->output[output];

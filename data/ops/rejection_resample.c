@@ -7,7 +7,7 @@
 
 enum { MAX_CLASSES = 1024 };
 
-/* ---- the class in front of its element ---- */
+/* ---- the class before its element ---- */
 
 typedef struct class_spec {
     hr_user user; /* first */

@@ -1,8 +1,8 @@
-/* repeat: passes its input `count` times. Each epoch is a new opening of the input, numbered by the epoch, so that what
- * is random below comes out anew, and the same again after a restore. The next epoch is opened, and so read ahead, as
- * soon as all of this one is planned: earlier would hold two shuffle buffers at once.
+/* repeat: passes its input `count` times. Each epoch is a new opening of the input, numbered by the epoch, so that
+ * random operators upstream draw new numbers in each epoch, and the same ones after a restore. The next epoch is
+ * opened, and read ahead, as soon as all of this one is planned: earlier would hold two shuffle buffers at once.
  *
- * shuffle_and_repeat is the same over a shuffle: a function, no operator of its own. */
+ * shuffle_and_repeat is the same over a shuffle: a function, not an operator of its own. */
 #include <headrace/data.h>
 
 typedef struct repeat_spec {

@@ -1,5 +1,5 @@
 /* sample_from_datasets: draws by weight which dataset gives the next element. Draw i follows from (seed, epoch, i) and
- * its weights, so the number of draws is all there is to save. A draw of a dataset that has ended is passed over: the
+ * its weights, so the number of draws is all there is to save. A draw of a dataset that has ended is skipped: the
  * others keep their proportions.
  *
  * The weights are the same for all draws, or each draw has its own from a dataset of weights, input 0. With exact

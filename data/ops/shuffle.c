@@ -212,9 +212,10 @@ static void shuffle_place(shuffle_state *st, hr_span span, int64_t first)
 
 static hr_status input_changed(hr_error *err, const char *has, int64_t elements)
 {
-    return hr_fail(err, HR_DATA_LOSS, "shuffle.input_changed",
-                   "shuffle: the input has changed since the state was saved: it has %s %lld elements; begin anew", has,
-                   (long long)elements);
+    return hr_fail(
+        err, HR_DATA_LOSS, "shuffle.input_changed",
+        "shuffle: the input has changed since the state was saved: it has %s %lld elements; start from the beginning",
+        has, (long long)elements);
 }
 
 static hr_status fill_again(const shuffle_spec *sp, shuffle_state *st, hr_plan *p, hr_error *err)

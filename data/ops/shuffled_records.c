@@ -9,7 +9,7 @@
 #include "data/sources/source_files.h"
 #include "io/framing.h"
 #include "io/input.h"
-#include "io/record/read_again.h"
+#include "io/record/reread.h"
 #include "io/record/record_index.h"
 #include <headrace/data.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@ typedef struct shuffled_spec {
     bool same_each_epoch, keep_index;
     int64_t num_shards, index;
     hr_uneven uneven;
-    int64_t begin; /* draws in front of the first one that is given */
+    int64_t begin; /* draws before the first one that is given */
 } shuffled_spec;
 
 /* One file, open as long as the iterator's run. */
@@ -91,13 +91,12 @@ static hr_status open_indexes(const shuffled_spec *sp, shuffled_state *st, hr_er
     return status;
 }
 
-/* Going to a record of a stream takes decoding all that stands in front of it: not for each. */
+/* Going to a record of a stream takes decoding all that stands before it: not for each. */
 static hr_status refuse_stream(const char *path, hr_compression compression, hr_error *err)
 {
     hr_fail(err, HR_INVALID_ARGUMENT, "shuffled_records.compressed",
-            "%s: expected a plain file, or one of LZ4 or ZSTD frames of at most 8 MiB each, got %s that cannot be "
-            "begun at any "
-            "record; read it by tfrecord and shuffle, or write it anew",
+            "%s: expected an uncompressed file, or one of LZ4 or ZSTD frames of at most 8 MiB each, got %s, which "
+            "cannot be read from any record on; use tfrecord and shuffle, or write it again",
             path, hr_compression_name(compression));
     hr_error_file(err, path);
     return HR_INVALID_ARGUMENT;
@@ -249,7 +248,7 @@ typedef struct reading {
     hr_columns *rows;
 } reading;
 
-/* What seems to be damaged is read once more, from the file opened anew. */
+/* What seems to be damaged is read once more, from the file opened again. */
 static hr_status shuffled_records_pick(hr_input *in, const indexed_file *file, const draw *d, char *frame, hr_work *w,
                                        hr_error *err)
 {
@@ -258,11 +257,11 @@ static hr_status shuffled_records_pick(hr_input *in, const indexed_file *file, c
     const int64_t record = d->record - file->first;
     hr_status st = hr__record_pick(in, file->index, record, frame, &wrong);
     if (st != HR_OK && hr__may_be_misread(&wrong) &&
-        hr__input_open_again(in, hr__input_has_places(in) ? d->offset : 0, &again, NULL) == HR_OK) {
+        hr__input_reopen(in, hr__input_has_places(in) ? d->offset : 0, &again, NULL) == HR_OK) {
         st = hr__record_pick(again, file->index, record, frame, NULL);
         if (st == HR_OK) {
-            hr_work_count(w, "shuffled_records: records that were right only when they were read again", 1);
-            hr__tell_misread(file->path, d->offset);
+            hr_work_count(w, "shuffled_records: records that were right only when re-read", 1);
+            hr__report_misread(file->path, d->offset);
         }
     }
     hr_input_free(again);

@@ -1,7 +1,7 @@
 /* tfrecord: the records of TFRecord files, one file after another, or a range of them.
  *
  * plan opens the files and reads whole records of one (record_source.h): no unit spans two. A compressed file is
- * inflated by plan, in order. work checks the data; but under a policy plan does, so that what is passed over, and how
+ * inflated by plan, in order. work checks the data; but under a policy plan does, so that what is skipped, and how
  * much of it may be, is settled in order. */
 #include "data/sources/byte_source.h"
 #include "data/sources/record_source.h"
@@ -20,7 +20,7 @@ typedef struct tfrecord_spec {
 } tfrecord_spec;
 
 typedef struct tfrecord_state {
-    int64_t list, file; /* saved: which list of files; the file at hand; */
+    int64_t list, file; /* saved: which list of files; the current file; */
     record_source at;   /* its first numbers as well */
     source_files files;
 } tfrecord_state;
@@ -99,7 +99,7 @@ static void tfrecord_close(void *state)
     hr_file_list_clear(&st->files.list);
 }
 
-/* Opens the file at hand where the next record is. HR_END: there is none. */
+/* Opens the current file where the next record is. HR_END: there is none. */
 static hr_status tfrecord_open_file(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, hr_error *err)
 {
     if (st->file >= st->files.list.count) return HR_END;
@@ -186,7 +186,7 @@ static hr_status tfrecord_work(const void *spec, const void *unit_, hr_work *w, 
     const bool checked = sp->how.policy || sp->how.checks != HR_CHECKS_ALL;
     for (int64_t r = 0; r < rows->rows && !checked; r++) {
         if (hr__record_sound(view[r].data, (size_t)view[r].size)) continue;
-        if (hr__record_source_again(&sp->how, &unit->file, view[r], rows->origin[r].offset, w)) continue;
+        if (hr__record_source_reread(&sp->how, &unit->file, view[r], rows->origin[r].offset, w)) continue;
         hr_error bad;
         hr__record_place at = {unit->file.path, unit->first + r, rows->origin[r].offset};
         hr__record_fail_data_crc(at, view[r].data, (size_t)view[r].size, &bad);

@@ -143,7 +143,7 @@ static hr_status unique_plan(const void *spec, void *state, hr_plan *p, hr_error
         if (got == HR_END && number < st->next)
             return hr_fail(err, HR_DATA_LOSS, "unique.input_changed",
                            "unique: the input has changed since the state was saved: it has only %" PRId64
-                           " elements; begin anew",
+                           " elements; start from the beginning",
                            number);
         if (got != HR_OK) return got;
         hr_status passed = pass_new(st, p, span, number, err);

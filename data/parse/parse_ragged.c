@@ -336,8 +336,8 @@ static hr_status extend_values(hr__parse_unit *u, int output, const level *inner
     return HR_OK;
 }
 
-/* What partitions divide: values, or the uniform rows innermost that they lie in, which begin anew where values do that
- * are held against each other. */
+/* What partitions divide: values, or the uniform rows innermost that they lie in, which begin again where values do
+ * that are compared with each other. */
 static const int32_t *innermost_units(hr__parse_unit *u, const hr__parse_output *o, hr_error *err)
 {
     const int32_t *values = u->slots.column[o->slot].splits;

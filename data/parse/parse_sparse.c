@@ -17,7 +17,7 @@ typedef struct sparse {
     const hr__example_column *values;
     const hr_shape *shape;
     int64_t width; /* places below one index of the first dimension */
-    place *place;  /* of the row at hand */
+    place *place;  /* of the current row */
     size_t size;   /* of a value */
 } sparse;
 

@@ -230,7 +230,7 @@ static bool allowed(hr__parse_role role, hr_feature_kind kind)
     return kinds[role] >> kind & 1;
 }
 
-/* What a list has in front of a step's shape: any number of steps. A sequence has it already. */
+/* What a list has before a step's shape: any number of steps. A sequence has it already. */
 static void add_steps(hr_shape *shape)
 {
     memmove(shape->dims + 1, shape->dims, (size_t)shape->rank++ * sizeof shape->dims[0]);

@@ -76,7 +76,7 @@ typedef struct hr__parse_unit {
     hr__parse_call *call; /* where records come from, and damage goes */
 } hr__parse_unit;
 
-/* The plan's rows. A failed row may cut off later ones, so they are counted anew each time. */
+/* The plan's rows. A failed row may cut off later ones, so they are counted again each time. */
 static inline int64_t hr__parse_count(const hr__parse_unit *u) { return u->steps ? u->count : u->rows->rows; }
 
 /* A feature's parts are held against each other over a batch, not row by row. Those of feature lists never are. */

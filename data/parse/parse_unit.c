@@ -24,7 +24,7 @@ hr_status hr__parse_grow(hr__example_rows *slots, int slot, int64_t room, hr_err
     return HR_OK;
 }
 
-/* The column of a slot: its component's own, or beside the rows. The splits of a partitioned feature are made anew
+/* The column of a slot: its component's own, or beside the rows. The splits of a partitioned feature are made again
  * later. */
 static hr_status open_slot(hr__parse_unit *u, int slot, hr_error *err)
 {

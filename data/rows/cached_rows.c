@@ -96,7 +96,8 @@ static hr_status load_file(hr__cached_rows *cached, hr_plan *p, hr_error *err)
     cached->ended = true;
     if (hr_schema_equal(&cached->head.schema, hr_plan_schema(p))) return HR_OK;
     return hr_fail(err, HR_FAILED_PRECONDITION, "load.changed",
-                   "load: %s has other components than when the dataset was made; make it anew", cached->path);
+                   "load: %s has other components than when the dataset was made; make the dataset again",
+                   cached->path);
 }
 
 hr_status hr__cached_load(hr__cached_rows *cached, hr_plan *p, hr_error *err)

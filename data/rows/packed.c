@@ -164,7 +164,7 @@ hr_status hr__pack(const hr_columns *rows, bool origins, hr__packed *out, hr_err
     packer p = {0};
     if (!strings_fit(rows))
         return hr_fail(err, HR_RESOURCE_EXHAUSTED, "packed.size",
-                       "cache: %" PRId64 " elements hold more than 4 GiB of strings together; keep smaller ones",
+                       "cache: %" PRId64 " elements together have more than 4 GiB of strings; cache smaller ones",
                        rows->elements);
     put_rows(&p, rows, origins);
     const size_t columns = grains((size_t)rows->schema->fields * sizeof(hr__packed_column));

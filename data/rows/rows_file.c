@@ -301,7 +301,7 @@ static hr_status get_head(hr__wire *from, int64_t end, hr__rows_head *head, hr_e
 
 static hr_status rows_file_damaged(const char *path, const char *what, hr_error *err)
 {
-    hr_fail(err, HR_DATA_LOSS, "rows.damaged", "%s: expected a whole file of rows, as cache and save write them: %s",
+    hr_fail(err, HR_DATA_LOSS, "rows.damaged", "%s: expected a complete file of rows, as cache and save write it: %s",
             path, what);
     hr_error_file(err, path);
     return HR_DATA_LOSS;
@@ -370,7 +370,7 @@ hr_status hr__rows_file_open(const char *path, hr_input **in, hr__rows_head *out
     *out = (hr__rows_head){0};
     HR_TRY(hr_input_open_with(path, &opts, in, err));
     hr_status st =
-        hr__input_has_places(*in) ? read_head(*in, out, err) : rows_file_damaged(path, "it is no plain file", err);
+        hr__input_has_places(*in) ? read_head(*in, out, err) : rows_file_damaged(path, "it is not a regular file", err);
     if (st == HR_OK) return HR_OK;
     hr__rows_head_clear(out);
     hr_input_free(*in);

@@ -10,7 +10,7 @@
 typedef struct byte_source {
     int64_t list, file, record, offset; /* saved: which list of files; where the next row is */
     source_files files;
-    hr_input *in;   /* the file at hand; NULL: to be opened */
+    hr_input *in;   /* the current file; NULL: to be opened */
     int32_t number; /* its, for the rows' origin */
 } byte_source;
 enum { BYTE_SOURCE_SAVED = 4 };
@@ -25,7 +25,7 @@ typedef struct byte_source_spec {
 
 hr_status hr__byte_source_copy(byte_source_spec *spec, hr_error *err);
 void hr__byte_source_free_spec(byte_source_spec *spec);
-/* A source without a pattern, or with a compression that is none, is refused. */
+/* A source without a pattern, or with an invalid compression, is refused. */
 hr_status hr__byte_source_check(const byte_source_spec *spec, const char *op, hr_error *err);
 
 hr_op_files hr__byte_source_files(const byte_source_spec *spec);
@@ -33,13 +33,13 @@ hr_status hr__byte_source_open(byte_source *s, const byte_source_spec *spec, con
 hr_status hr__byte_source_load(const byte_source *s, const byte_source_spec *spec, const char *op, hr_error *err);
 void hr__byte_source_close(byte_source *s);
 
-/* Opens the file at hand where the next row is, unless it is open. HR_END: there is none. What cannot be read twice,
+/* Opens the current file where the next row is, unless it is open. HR_END: there is none. What cannot be read twice,
  * such as a pipe, is refused where it would have to be. */
 hr_status hr__byte_source_file(byte_source *s, const byte_source_spec *spec, const char *op, hr_plan *p, hr_error *err);
 void hr__byte_source_next(byte_source *s); /* to the beginning of the next file */
 /* Consumes `rows` rows of `bytes` bytes, from s->offset on. */
 void hr__byte_source_pass(byte_source *s, int64_t rows, size_t bytes);
-const char *hr__byte_source_path(const byte_source *s); /* of the file at hand */
+const char *hr__byte_source_path(const byte_source *s); /* of the current file */
 /* The name of the file in a lone string of an element, as a function of the user is given it. NULL: there is none. */
 const char *hr__byte_source_name(const hr_element *element, char *buffer, size_t size);
 

@@ -3,13 +3,13 @@
 #include "data/sources/record_source.h"
 #include "io/framing.h"
 #include "io/input.h"
-#include "io/record/read_again.h"
+#include "io/record/reread.h"
 #include "io/record/resync.h"
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
 
-/* ---- the file at hand ---- */
+/* ---- the current file ---- */
 
 hr_status hr__record_source_open(record_source *s, const record_source_spec *how, const char *path, int32_t number,
                                  const int *wake, hr_error *err)
@@ -43,7 +43,7 @@ int64_t hr__record_source_zeros(const record_source *s)
         return 0;
     int64_t zeros = hr_input_trailing_zeros(s->in);
     if (zeros > 0)
-        hr_log_message(HR_WARNING, "%s: %" PRId64 " zero bytes after the compressed stream: passed over",
+        hr_log_message(HR_WARNING, "%s: %" PRId64 " zero bytes after the compressed stream were skipped",
                        hr_input_path(s->in), zeros);
     return zeros;
 }
@@ -128,7 +128,7 @@ static hr_status beyond_piece(const record_source *s, const piece *piece, size_t
     return left < needs ? hr__record_fail_truncated(here(s), header, left, err) : HR_OK;
 }
 
-/* Adds records of the file at hand to `rows`; none: it is at its end. */
+/* Adds records of the current file to `rows`; none: it is at its end. */
 static hr_status read_sound_records(record_source *s, const record_source_spec *how, hr_plan *p, size_t size,
                                     int64_t capacity, hr_columns *rows, hr_error *err)
 {
@@ -147,7 +147,7 @@ static hr_status read_sound_records(record_source *s, const record_source_spec *
 
 /* ---- a second look ---- */
 
-static const char misread[] = "tfrecord: records that were right only when they were read again";
+static const char misread[] = "tfrecord: records that were right only when re-read";
 
 /* Notes where a record seems to be damaged, unless it surely is. */
 static bool suspect(record_source *s, const hr_error *damage)
@@ -158,15 +158,15 @@ static bool suspect(record_source *s, const hr_error *damage)
     return true;
 }
 
-/* Opens the file anew, to read once more what is suspect. HR_END: that was done, or cannot be. */
-static hr_status record_source_look_again(record_source *s, const record_source_spec *how, hr_error *err)
+/* Opens the file again, to read once more what is suspect. HR_END: that was done, or cannot be. */
+static hr_status record_source_reread_span(record_source *s, const record_source_spec *how, hr_error *err)
 {
     hr_input *again;
     const bool plain = hr__input_has_places(s->in);
     if (s->again && !plain) atomic_fetch_add(how->in_vain, 1);
     if (s->again || (!plain && atomic_load(how->in_vain))) return HR_END;
     s->again = true;
-    const hr_status status = hr__read_again(s->in, how->policy, s->offset, &again, err);
+    const hr_status status = hr__reread(s->in, how->policy, s->offset, &again, err);
     if (status != HR_OK) return hr__is_of_system(err) ? status : HR_END;
     hr_input_free(s->in);
     s->in = again;
@@ -177,27 +177,27 @@ static hr_status record_source_look_again(record_source *s, const record_source_
 static void end_suspicion(record_source *s, hr_plan *p)
 {
     hr_plan_count(p, misread, 1);
-    hr__tell_misread(s->path, s->suspect - 1);
+    hr__report_misread(s->path, s->suspect - 1);
     s->suspect = 0;
 }
 
-bool hr__record_source_again(const record_source_spec *how, const record_file *file, hr_view record, int64_t offset,
-                             hr_work *w)
+bool hr__record_source_reread(const record_source_spec *how, const record_file *file, hr_view record, int64_t offset,
+                              hr_work *w)
 {
     char *frame = (char *)(uintptr_t)record.data - HR__RECORD_HEADER;
     if (!file->is_file || (!file->plain && atomic_load(how->in_vain))) return false;
-    if (!hr__frame_read_again(file->path, how->compression, offset, frame, (size_t)record.size + HR__RECORD_FRAME)) {
+    if (!hr__frame_reread(file->path, how->compression, offset, frame, (size_t)record.size + HR__RECORD_FRAME)) {
         atomic_fetch_add(how->in_vain, 1);
         return false;
     }
     hr_work_count(w, misread, 1);
-    hr__tell_misread(file->path, offset);
+    hr__report_misread(file->path, offset);
     return true;
 }
 
-/* ---- damage, passed over ---- */
+/* ---- damage, skipped ---- */
 
-/* Skips damage, if the policy passes over it. */
+/* Skips damage, if the policy skips it. */
 static hr_status record_source_pass_over(record_source *s, const record_source_spec *how, hr_plan *p,
                                          const hr_error *damage, hr_error *err)
 {
@@ -205,8 +205,8 @@ static hr_status record_source_pass_over(record_source *s, const record_source_s
     if (hr__input_has_places(s->in)) HR_TRY(hr_input_seek(s->in, s->offset, err));
     const hr_status status = hr__record_pass_over(s->in, how->policy, how->max_record_bytes, damage, &count, err);
     if (status < 0) return status;
-    hr_plan_count(p, "tfrecord: damaged records passed over", count.errors);
-    hr_plan_count(p, "tfrecord: bytes passed over", count.bytes);
+    hr_plan_count(p, "tfrecord: damaged records skipped", count.errors);
+    hr_plan_count(p, "tfrecord: bytes skipped", count.bytes);
     s->offset = hr_input_offset(s->in);
     s->record++;
     s->seen++;
@@ -214,7 +214,7 @@ static hr_status record_source_pass_over(record_source *s, const record_source_s
     return hr__policy_budget(how->policy, "tfrecord", s->errors, s->seen, damage, err);
 }
 
-/* Reads on after damage that is right when re-read, or is passed over. What comes before it is a unit of its own. */
+/* Reads on after damage that is right when re-read, or is skipped. What comes before it is a unit of its own. */
 static hr_status read_past_damage(record_source *s, const record_source_spec *how, hr_plan *p, size_t size,
                                   int64_t capacity, hr_columns *rows, hr_error *err)
 {
@@ -229,7 +229,7 @@ static hr_status read_past_damage(record_source *s, const record_source_spec *ho
         if (status >= 0) return status;
         const bool doubtful = suspect(s, &damage);
         if (rows->rows > 0 && (doubtful || how->policy)) return HR_OK; /* it is met again by the next unit */
-        const hr_status second = doubtful ? record_source_look_again(s, how, err) : HR_END;
+        const hr_status second = doubtful ? record_source_reread_span(s, how, err) : HR_END;
         if (second == HR_OK) continue;
         if (second < 0) return second;
         *err = damage;

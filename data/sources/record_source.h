@@ -1,6 +1,6 @@
 /* Records out of TFRecord files, one file at a time: the file that is open, where the next record is, and what damage
  * does. A piece of the file is read and cut into whole records; a second look is taken at what seems to be damaged;
- * what is, is passed over if the policy says so. Which files, in which order, is for the operator to say. In plan, but
+ * what is, is skipped if the policy says so. Which files, in which order, is for the operator to say. In plan, but
  * for the last function. */
 #ifndef HR_RECORD_SOURCE_H
 #define HR_RECORD_SOURCE_H
@@ -13,7 +13,7 @@ typedef struct record_source_spec {
     hr_compression compression;
     hr_checks checks;
     uint64_t max_record_bytes;
-    int64_t count;      /* records to be read, those included that are passed over; INT64_MAX: all there are */
+    int64_t count;      /* records to be read, those included that are skipped; INT64_MAX: all there are */
     hr__policy *policy; /* NULL: damage is an error */
     /* Records of compressed files that were read again in vain, which takes reading such a file from its front: it is
      * not done once more. */
@@ -23,14 +23,14 @@ typedef struct record_source_spec {
 /* Part of an operator's state: zeroed, its first numbers may be saved and put back. It owns `in`, borrows `path`. */
 typedef struct record_source {
     int64_t record, offset; /* saved: where the next record is; */
-    int64_t seen, errors;   /* records so far, and how many of them were passed over; */
+    int64_t seen, errors;   /* records so far, and how many of them were skipped; */
     int64_t begun;          /* the operator's: the first record was found */
-    hr_input *in;           /* the file at hand; NULL: to be opened */
+    hr_input *in;           /* the current file; NULL: to be opened */
     const char *path;       /* its name */
     int32_t number;         /* its number, for the rows' origin */
     int64_t average;        /* bytes a record, lately */
     int64_t suspect;        /* where a record seemed to be damaged, plus 1; 0: nowhere */
-    bool again;             /* it was read from the file opened anew */
+    bool again;             /* it was read from the file opened again */
 } record_source;
 enum { RECORD_SOURCE_SAVED = 5 };
 
@@ -63,7 +63,7 @@ typedef struct record_file {
 record_file hr__record_source_file(const record_source *s, const char *path);
 /* For work, on any thread: reads a record of a unit, whose data is wrong, once more from `offset` of its file. True: it
  * is right now. The bytes are the unit's own, so it is put right where it lies. */
-bool hr__record_source_again(const record_source_spec *how, const record_file *file, hr_view record, int64_t offset,
-                             hr_work *w);
+bool hr__record_source_reread(const record_source_spec *how, const record_file *file, hr_view record, int64_t offset,
+                              hr_work *w);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct layout {
     int64_t records;
 } layout;
 
-/* A run of that list; after its end it goes on at its beginning. */
+/* A run of that list; after its end it continues at its beginning. */
 typedef struct part {
     int64_t first, count;
 } part;
@@ -99,7 +99,7 @@ static void say(const layout *all, part mine, int64_t num_shards, int64_t index)
                    " records: from %s, record %" PRId64 ", to %s, record %" PRId64 "%s",
                    index, num_shards, mine.count, all->records, all->files.path[file_of(all, mine.first)],
                    within(all, mine.first), all->files.path[file_of(all, last)], within(all, last),
-                   last < mine.first ? ", beginning again after the last one" : "");
+                   last < mine.first ? ", and the first records again after the last one" : "");
 }
 
 /* ---- the dataset ---- */

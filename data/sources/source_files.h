@@ -45,10 +45,11 @@ static inline hr_status source_files_open(source_files *files, const char *op, c
 
 static inline hr_status source_files_fail_once(const char *op, const char *path, hr_error *err)
 {
-    hr_fail(err, HR_FAILED_PRECONDITION, "source.once",
-            "%s: %s: expected a file, which can be read again from any place, got a pipe, to be read once from its "
-            "beginning; copy it to a file to repeat it or to go on in it",
-            op, path);
+    hr_fail(
+        err, HR_FAILED_PRECONDITION, "source.once",
+        "%s: %s: expected a file, which can be read again from any offset, got a pipe, which can be read only once; "
+        "copy it to a file to repeat it or to resume in it",
+        op, path);
     hr_error_file(err, path);
     return HR_FAILED_PRECONDITION;
 }
@@ -63,8 +64,9 @@ static inline hr_status source_files_once(const char *op, const char *path, hr_p
 static inline hr_status source_files_fail_changed(const char *op, const char *path, hr_error *err)
 {
     hr_fail(err, HR_FAILED_PRECONDITION, "state.file_changed",
-            "%s: file '%.200s' has changed since the state was saved, or is gone; bring it back, or begin anew", op,
-            path);
+            "%s: file '%.200s' has changed since the state was saved, or is gone; restore the file, or start from the "
+            "beginning",
+            op, path);
     hr_error_file(err, path);
     return HR_FAILED_PRECONDITION;
 }

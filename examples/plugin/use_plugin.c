@@ -3,7 +3,7 @@
  *     cc -o use_plugin use_plugin.c $(pkg-config --cflags --libs headrace) -ldl
  *     ./use_plugin ./every_nth.so
  *
- * It stops in the middle, goes on from the saved state, and prints what came. */
+ * It stops in the middle, continues from the saved state, and prints what came. */
 #include <dlfcn.h>
 #include <headrace/headrace.h>
 #include <inttypes.h>

@@ -18,7 +18,8 @@ void hr_config_write_impossible(hr_config_writer *w, const char *what)
 {
     if (w->status == HR_OK)
         hr__write_fail(w, hr_fail(w->err, HR_INVALID_ARGUMENT, "column.write",
-                                  "column '%.60s': expected what a config file can say, got %s", w->own_name, what));
+                                  "column '%.60s': expected a column that a config file can describe, got %s",
+                                  w->own_name, what));
 }
 
 /* ---- scalars ---- */

@@ -171,7 +171,7 @@ hr_status hr__pipeline_parse_example(const hr__pipeline_context *c, const hr__no
                                         .policy.on_error = (hr_on_error)o[HR__PARSE_ON_ERROR].number};
     if (c->file.fields == 0)
         return hr__node_fail(at, err, HR_INVALID_ARGUMENT, "config.missing_key",
-                             "expected a section 'schema' that says what the records hold");
+                             "expected a section 'schema' with the fields of the records");
     if (!c->columns) return parse_fields(c, &opts, ds, err);
     HR_TRY(hr_make_parse_example_spec(hr__config_columns_list(c->columns), &spec, err, .file = &c->schema,
                                       .label = pipeline_schema_label_of(c)));

@@ -47,7 +47,7 @@ static int64_t steps_by_places(const hr_column_values *in, int64_t row)
     return places < 0 ? -1 : places / each + (places % each != 0);
 }
 
-/* The row's values all become one step, for whoever goes on after the error. */
+/* The row's values all become one step, for whoever continues after the error. */
 static int64_t refuse_row(hr_column_work *w, int64_t row, int64_t steps)
 {
     hr_error err;

@@ -17,7 +17,7 @@ static uint32_t deflate_isal_clipped(size_t size) { return size < INT_MAX ? (uin
 
 static unsigned char *writable(const unsigned char *in) { return (unsigned char *)(uintptr_t)in; } /* it only reads */
 
-static void inflate_again(void *state)
+static void deflate_isal_reset(void *state)
 {
     isal_inflate_state *s = state;
     isal_inflate_reset(&s->z);
@@ -32,7 +32,7 @@ static void *inflate_new(void)
     if (!s) return NULL;
     isal_inflate_init(&s->z);
     s->z.crc_flag = ISAL_DEFLATE;
-    inflate_again(s);
+    deflate_isal_reset(s);
     return s;
 }
 
@@ -141,7 +141,7 @@ static uint32_t adler32_of(uint32_t sum, const unsigned char *data, size_t size)
 const hr__deflate_engine hr__deflate_by_isal = {
     .name = "ISA-L",
     .inflate_new = inflate_new,
-    .inflate_reset = inflate_again,
+    .inflate_reset = deflate_isal_reset,
     .inflate = deflate_isal_inflate_some,
     .held = inflate_held,
     .inflate_free = hr_free,

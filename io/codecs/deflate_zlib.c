@@ -45,7 +45,7 @@ static void *inflate_new(void)
     return NULL;
 }
 
-static void inflate_again(void *state) { inflateReset(state); }
+static void deflate_zlib_reset(void *state) { inflateReset(state); }
 
 static hr__inflated deflate_zlib_inflate_some(void *state, hr__flow *flow)
 {
@@ -112,7 +112,7 @@ static uint32_t adler32_of(uint32_t sum, const unsigned char *data, size_t size)
 const hr__deflate_engine hr__deflate_by_zlib = {
     .name = "zlib",
     .inflate_new = inflate_new,
-    .inflate_reset = inflate_again,
+    .inflate_reset = deflate_zlib_reset,
     .inflate = deflate_zlib_inflate_some,
     .held = inflate_held,
     .inflate_free = inflate_free,

@@ -15,14 +15,14 @@ typedef struct decoder {
     void *library;
     bool inside; /* a frame */
     int64_t frames;
-    int64_t began; /* offset in the file of the frame at hand */
+    int64_t began; /* offset in the file of the current frame */
     uint64_t made; /* of all frames */
     size_t ahead;  /* bytes that the library asked for */
     bool full;     /* it had no more space, so it may hold what it has not handed out */
-    bool small;    /* the frame at hand is handed out whole */
+    bool small;    /* the current frame is handed out whole */
     char *whole;   /* a small frame on its way out: bytes [begin, end) */
     size_t begin, end;
-    int64_t declared, in_frame; /* bytes of the frame at hand: as its head says, -1: it does not; as they came */
+    int64_t declared, in_frame; /* bytes of the current frame: as its head says, -1: it does not; as they came */
     hr_codec_begin_fn *begins;
     void *user;
 } decoder;
@@ -30,8 +30,8 @@ typedef struct decoder {
 static hr_status lacking(const hr__frame_form *form, hr_error *err)
 {
     return hr_fail(err, HR_UNIMPLEMENTED, "compression.lacking",
-                   "expected a build with lib%s to read or write %s files, got one without; build it anew where "
-                   "lib%s-dev is installed",
+                   "expected a build with lib%s to read or write %s files, got one without; build it again "
+                   "with lib%s-dev installed",
                    form->name, form->name, form->name);
 }
 
@@ -104,7 +104,7 @@ static hr_status read_frame(decoder *d, hr_codec_source *raw, char *to, size_t c
     d->full = made == capacity;
     if (d->declared >= 0 && (result == HR__FRAME_DONE ? d->in_frame != d->declared : d->in_frame > d->declared))
         return frames_damaged(d, hr_codec_offset(raw), "stream.corrupt", err,
-                              "the frame holds other than as many bytes as it says");
+                              "the frame does not have as many bytes as its header says");
     if (result == HR__FRAME_DONE) {
         d->inside = false;
         d->frames++;

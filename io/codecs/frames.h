@@ -32,7 +32,7 @@ typedef struct hr__frame_form {
     void (*encoder_free)(void *encoder);
 } hr__frame_form;
 
-/* One of the frames that every such format has for others' notes, and which every reader passes over. */
+/* One of the frames that every such format has for others' notes, and which every reader skips. */
 static inline bool hr__frame_is_skippable(const unsigned char *head, size_t size)
 {
     if (size > 0 && (head[0] & 0xf0) != 0x50) return false;

@@ -18,14 +18,14 @@ typedef struct decoder {
     void *inflate;
     enum { HEADER, BODY, TRAILER, PADDING } stage;
     int64_t members; /* that are whole */
-    uint32_t sum;    /* of the member at hand */
+    uint32_t sum;    /* of the current member */
     uint64_t count;  /* its bytes so far */
     uint64_t total;  /* of all members */
-    int64_t began;   /* offset in the file of the member at hand */
+    int64_t began;   /* offset in the file of the current member */
     int64_t padding; /* and of the zeros */
     int64_t zeros;
     bool stuck;         /* in deflated data, for lack of input */
-    uint64_t again;     /* bytes of the member at hand that were given before, and are made once more; */
+    uint64_t again;     /* bytes of the current member that were given before, and are made once more; */
     uint32_t again_sum; /* their sum */
     bool known;         /* it was reported before */
     int64_t forgiven;   /* where a header was refused that is read all the same, -1: nowhere */
@@ -165,8 +165,9 @@ static hr_status read_trailer(decoder *d, hr_codec_source *raw, hr_error *err)
     unsigned char expected[MAX_TRAILER];
     d->form->trailer(d->sum, d->count, expected);
     if (memcmp(bytes, expected, want) != 0)
-        return members_damaged(d, hr_codec_offset(raw), "stream.checksum", err,
-                               "expected the checksum and size of what was inflated, got others; the file is corrupt");
+        return members_damaged(
+            d, hr_codec_offset(raw), "stream.checksum", err,
+            "expected the checksum and size of the decompressed bytes, got others; the file is corrupt");
     hr_codec_consume(raw, want);
     d->members++;
     d->stage = HEADER;

@@ -20,7 +20,7 @@ static int64_t zlib_header(const unsigned char *bytes, size_t size, const char *
     *why = "expected a zlib header, got other bytes";
     if (!zlib_accepts(bytes, size)) return -1;
     if (size < 2) return 0;
-    *why = "expected a zlib stream that stands alone, got one that needs a preset dictionary";
+    *why = "expected a zlib stream without a preset dictionary, got one that needs it";
     return bytes[1] & 0x20 ? -1 : 2;
 }
 

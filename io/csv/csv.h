@@ -217,7 +217,7 @@ hr_status hr__csv_called_alike(const hr__csv_format *f, const char *file, const 
 
 /* Where a file has the columns. */
 typedef struct hr__csv_layout {
-    int fields, max; /* of a row: at least, at most; more are passed over if columns were selected, or are excluded */
+    int fields, max; /* of a row: at least, at most; more are skipped if columns were selected, or are excluded */
     bool skip_blank; /* an empty line is no row */
     int *place;      /* a column's field, one a column of the format; -1: the file lacks it */
     int absent;      /* 1 + the column that it lacks, whose values all are missing; 0: none */
@@ -249,7 +249,7 @@ typedef struct hr__csv_file hr__csv_file;
 hr_status hr__csv_copy_header(const hr__csv_format *format, const char *path, char **header, size_t *size,
                               hr_error *err);
 hr_status hr__csv_open(const hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err);
-/* The same for a format without columns: they are named after this file's header, which is read but once. */
+/* The same for a format without columns: they are named after this file's header, which is read only once. */
 hr_status hr__csv_open_all(hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err);
 const hr__csv_layout *hr__csv_file_layout(const hr__csv_file *file);
 /* The next rows, about `bytes` of them, at most `max_rows`. HR_END: there are no more. Lends the bytes until the next

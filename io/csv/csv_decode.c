@@ -1,5 +1,5 @@
 /* decode_csv: records that are split already, as elements of a string tensor. Its rules are not quite those of files:
- * line ends in front of a field are passed over, within an unquoted one they are an error, an empty record has no
+ * line ends before a field are skipped, within an unquoted one they are an error, an empty record has no
  * fields, and nothing after the last selected column is looked at. */
 #include "io/csv/csv.h"
 #include <inttypes.h>

@@ -38,11 +38,11 @@ static hr_status check_delimiter(hr__csv_dialect *d, hr_error *err)
     d->exact_only = is_line_end(d->delimiter) || (d->quotes && d->delimiter == d->quote);
     if (d->exact_only && !d->tf_compat)
         return hr_fail(err, HR_INVALID_ARGUMENT, "csv.delimiter",
-                       "csv: expected a delimiter that is no quote and no line end, got '\\x%02x'; "
+                       "csv: expected a delimiter that is not a quote or a line end, got '\\x%02x'; "
                        ".no_quotes allows the quote",
                        (unsigned char)d->delimiter);
     if (d->quotes && is_line_end(d->quote))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.delimiter", "csv: expected a quote that is no line end");
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.delimiter", "csv: expected a quote that is not a line end");
     return HR_OK;
 }
 
@@ -53,7 +53,7 @@ static hr_status check_escape(const hr_csv_opts *o, hr__csv_dialect *d, hr_error
     d->escapes = o->escape && !(d->quotes && d->escape == d->quote);
     if (d->escapes && d->escape == d->delimiter) return special_twice("escape", "delimiter", d->escape, err);
     if (d->escapes && is_line_end(d->escape))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.delimiter", "csv: expected an escape that is no line end");
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.delimiter", "csv: expected an escape that is not a line end");
     return HR_OK;
 }
 

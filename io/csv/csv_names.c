@@ -78,7 +78,7 @@ void hr__csv_naming_clear(hr__csv_naming *n)
 static hr_status refuse_quotes(const char *file, hr_error *err)
 {
     hr_status st = hr_fail(err, HR_INVALID_ARGUMENT, "csv.quote",
-                           "%s:1: header: expected sound quotes; double a quote within a quoted field", file);
+                           "%s:1: header: expected correct quotes; double a quote within a quoted field", file);
     hr_error_file(err, file);
     if (err) err->line = 1;
     return st;
@@ -212,7 +212,7 @@ hr_status hr__csv_called_alike(const hr__csv_format *f, const char *file, const 
     hr_fail(err, HR_INVALID_ARGUMENT, "csv.column",
             "%s:1: columns %d and %d, counted from 0, are both called '%.60s'; give one of them another name, .rename "
             "\"#%d=NEW\", or .drop \"#%d\"%s",
-            file, a, b, name, b, b, f->header ? "; if the first line is no header, .no_header" : "");
+            file, a, b, name, b, b, f->header ? "; if the first line is not a header, .no_header" : "");
     return refuse_at_header(err, file, name);
 }
 

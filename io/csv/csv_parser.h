@@ -16,7 +16,7 @@ enum {
 typedef struct hr__csv_scratch {
     uint32_t token[HR__CSV_WIDEST + 1 + HR__CSV_BATCH_TOKENS];
     uint32_t row[HR__CSV_BATCH_ROWS];
-    uint32_t first[HR__CSV_BATCH_ROWS]; /* index of the token in front of a row's first field */
+    uint32_t first[HR__CSV_BATCH_ROWS]; /* index of the token before a row's first field */
     uint32_t start[HR__CSV_BATCH_ROWS]; /* offset of a row in the block, for the bad ones and for origins */
     uint64_t bad[HR__CSV_BATCH_ROWS / 64];
     bool
@@ -64,7 +64,7 @@ void hr__csv_put_absent(hr__csv_parser *p, int64_t row);
 /* Reads the row at `at` into row `row` of the columns; tells the sink what is wrong with it. */
 void hr__csv_put_row(hr__csv_parser *p, size_t at, int64_t row);
 
-/* ---- values that float32 rounds (csv_rounded.c): of the batch, but bad rows; of the row at `at`, which is good ---- */
+/* ---- values that float32 rounds (csv_rounded.c): of a batch without its bad rows; of the good row at `at` ---- */
 
 void hr__csv_count_rounded(hr__csv_parser *p);
 void hr__csv_count_rounded_row(hr__csv_parser *p, size_t at, int64_t row);

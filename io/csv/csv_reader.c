@@ -88,10 +88,10 @@ static hr_status refuse_half_mark(const hr__csv_file *file, const char *data, si
 {
     if (size < 2 || memcmp(data, "\xef\xbb", 2) != 0 || (size > 2 && ((unsigned char)data[2] & 0xc0) == 0x80))
         return HR_OK;
-    hr_fail(
-        err, HR_INVALID_ARGUMENT, "csv.mark",
-        "%s:1: expected a whole byte order mark, ef bb bf, or none, found ef bb alone; write the file again as UTF-8",
-        file->path);
+    hr_fail(err, HR_INVALID_ARGUMENT, "csv.mark",
+            "%s:1: expected a complete byte order mark, ef bb bf, or none, found ef bb alone; write the file again as "
+            "UTF-8",
+            file->path);
     hr_error_file(err, file->path);
     if (err) err->line = 1, err->offset = 0, err->length = 2;
     return HR_INVALID_ARGUMENT;
@@ -169,7 +169,7 @@ static void csv_reader_pass(hr__csv_file *file, const char *data, size_t length)
     consume(file, length);
 }
 
-/* Passes over `count` rows of this dialect, and the comments in front of what follows. */
+/* Passes over `count` rows of this dialect, and the comments before what follows. */
 static hr_status pass_rows(hr__csv_file *file, const hr__csv_dialect *d, int64_t count, hr_error *err)
 {
     while (count > 0 || d->comment_size > 0) {

@@ -48,7 +48,7 @@ static size_t take_exact_row(hr__csv_parser *p, size_t at)
 }
 
 /* Fills a batch from `at` on; gives where the next one begins. Row starts follow from the token before: so one is put
- * in front of the first. Tokens 0 .. fields are those of a row of empty fields, for bad rows. */
+ * before the first. Tokens 0 .. fields are those of a row of empty fields, for bad rows. */
 static size_t fill_batch(hr__csv_parser *p, size_t at)
 {
     hr__csv_scratch *s = p->s;

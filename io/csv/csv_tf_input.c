@@ -25,7 +25,7 @@ struct hr__tf_input {
 
 static hr_status broken(const hr__tf_input *in, hr_error *err)
 {
-    hr_fail(err, HR_DATA_LOSS, "csv.compressed", "%s: expected a sound compressed stream, got: %s", in->path,
+    hr_fail(err, HR_DATA_LOSS, "csv.compressed", "%s: expected an intact compressed stream, got: %s", in->path,
             in->z.msg ? in->z.msg : "bytes that are none");
     hr_error_file(err, in->path);
     return HR_DATA_LOSS;
@@ -58,7 +58,7 @@ static hr_status refill(hr__tf_input *in, hr_error *err)
     return HR_OK;
 }
 
-/* After a stream: gzip goes on with the next one, unless the first one was empty; zlib does not. */
+/* After a stream: gzip continues with the next one, unless the first one was empty; zlib does not. */
 static void end_stream(hr__tf_input *in)
 {
     in->over = in->compression == HR_ZLIB || in->total == 0;

@@ -1,4 +1,4 @@
-/* A quarantine file: a line of JSON for each piece of damage that was passed over. Lines are appended in one write
+/* A quarantine file: a line of JSON for each piece of damage that was skipped. Lines are appended in one write
  * each, so that several writers share a file; what stands in it already is not written again. Not a public header. */
 #ifndef HR_QUARANTINE_H
 #define HR_QUARANTINE_H

@@ -1,10 +1,10 @@
 /* TFRecord files record by record, without a pipeline. Both checksums of every record are looked at unless the caller
- * says otherwise; an end anywhere but after a whole record is an error, and what no policy passes over is final. */
+ * says otherwise; an end anywhere but after a whole record is an error, and what no policy skips is final. */
 #include "io/framing.h"
 #include "io/output.h"
 #include "io/record/record_index.h"
 #include "io/input.h"
-#include "io/record/read_again.h"
+#include "io/record/reread.h"
 #include "io/record/resync.h"
 
 struct hr_record_reader {
@@ -83,13 +83,13 @@ static hr_status record_look(hr_record_reader *r, hr__record_place at, bool chec
     return hr__record_fail_data_crc(at, record->data, (size_t)record->size, &r->error);
 }
 
-/* The same of a file opened anew, which takes the place of the other one if the record is sound there. */
-static hr_status record_look_again(hr_record_reader *r, hr__record_place at, bool check, hr_view *record)
+/* The same of a file opened again, which takes the place of the other one if the record is sound there. */
+static hr_status record_reread(hr_record_reader *r, hr__record_place at, bool check, hr_view *record)
 {
     const hr_error first = r->error;
     hr_input *before = r->in, *again;
     if (r->damaged || !hr__may_be_misread(&first)) return first.code;
-    hr_status status = hr__read_again(before, r->policy, at.offset, &again, &r->error);
+    hr_status status = hr__reread(before, r->policy, at.offset, &again, &r->error);
     if (status == HR_OK) {
         r->in = again;
         status = record_look(r, at, check, record);
@@ -98,7 +98,7 @@ static hr_status record_look_again(hr_record_reader *r, hr__record_place at, boo
     }
     if (status == HR_OK) {
         r->damage.misread++;
-        hr__tell_misread(hr_input_path(r->in), at.offset);
+        hr__report_misread(hr_input_path(r->in), at.offset);
         return HR_OK;
     }
     if (hr__is_of_system(&r->error)) return r->error.code;
@@ -107,7 +107,7 @@ static hr_status record_look_again(hr_record_reader *r, hr__record_place at, boo
     return first.code;
 }
 
-/* At the end of the file, or at damage, which the policy may pass over: then HR_OK. */
+/* At the end of the file, or at damage, which the policy may skip: then HR_OK. */
 static hr_status meet(hr_record_reader *r, hr_status status)
 {
     const hr_error damage = r->error;
@@ -122,13 +122,13 @@ static hr_status meet(hr_record_reader *r, hr_status status)
     return status;
 }
 
-/* The next record, after all damage that is passed over. */
+/* The next record, after all damage that is skipped. */
 static hr_status record_find(hr_record_reader *r, bool check, hr_view *record)
 {
     for (;;) {
         const hr__record_place at = {hr_input_path(r->in), r->record, hr_input_offset(r->in)};
         hr_status status = record_look(r, at, check, record);
-        if (status == HR_DATA_LOSS) status = record_look_again(r, at, check, record);
+        if (status == HR_DATA_LOSS) status = record_reread(r, at, check, record);
         r->last_offset = at.offset;
         if (status == HR_OK || (status < 0 && !r->policy)) return status;
         HR_TRY(meet(r, status));

@@ -79,7 +79,7 @@ hr_status hr_record_index_write(const hr_record_index *index, hr_error *err)
 
 static hr_status index_file_damaged(const char *name, const char *what, hr_error *err)
 {
-    hr_fail(err, HR_DATA_LOSS, "index.damaged", "%s: expected an index, got %s; remove it, or make it anew", name,
+    hr_fail(err, HR_DATA_LOSS, "index.damaged", "%s: expected an index, got %s; remove it, or make it again", name,
             what);
     hr_error_file(err, name);
     return HR_DATA_LOSS;
@@ -172,7 +172,7 @@ hr_status hr__record_index_parse(const char *name, const char *bytes, size_t siz
 static hr_status stale(const char *name, const char *what, int64_t expected, int64_t found, hr_error *err)
 {
     hr_fail(err, HR_FAILED_PRECONDITION, "index.stale",
-            "%s: expected a file whose %s is %" PRId64 ", got %" PRId64 ": it has changed since; make the index anew",
+            "%s: expected a file whose %s is %" PRId64 ", got %" PRId64 ": it has changed since; make the index again",
             name, what, expected, found);
     hr_error_file(err, name);
     return HR_FAILED_PRECONDITION;
@@ -192,7 +192,7 @@ static hr_status check_file(const hr_record_index *index, const char *name, hr_e
     hr_input_free(in);
     if (st != HR_OK || same) return st;
     hr_fail(err, HR_FAILED_PRECONDITION, "index.stale",
-            "%s: expected other bytes at the sampled headers of the file: it has changed since; make the index anew",
+            "%s: expected other bytes at the sampled headers of the file: it has changed since; make the index again",
             name);
     hr_error_file(err, name);
     return HR_FAILED_PRECONDITION;

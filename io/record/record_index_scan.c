@@ -2,7 +2,7 @@
  * read in which a header lies. */
 #include "io/framing.h"
 #include "io/input.h"
-#include "io/record/read_again.h"
+#include "io/record/reread.h"
 #include "io/record/record_index.h"
 #include <string.h>
 
@@ -47,17 +47,17 @@ static hr_status index_scan_look(const hr_input *in, piece *p, int64_t offset, b
 }
 
 /* A header that seems to be damaged is read once more. False: it is the same. */
-static bool index_scan_look_again(const hr_input *in, hr__record_place at, char *header, const hr_error *damage)
+static bool index_scan_reread(const hr_input *in, hr__record_place at, char *header, const hr_error *damage)
 {
     hr_input *again;
     const char *data;
     size_t size;
     uint64_t length;
-    if (!hr__may_be_misread(damage) || hr__read_again(in, NULL, at.offset, &again, NULL) != HR_OK) return false;
+    if (!hr__may_be_misread(damage) || hr__reread(in, NULL, at.offset, &again, NULL) != HR_OK) return false;
     const bool sound = hr_input_peek(again, HR__RECORD_HEADER, &data, &size, NULL) == HR_OK &&
                        size >= HR__RECORD_HEADER && hr__record_length(data, &length);
     if (sound) memcpy(header, data, HR__RECORD_HEADER);
-    if (sound) hr__tell_misread(at.file, at.offset);
+    if (sound) hr__report_misread(at.file, at.offset);
     hr_input_free(again);
     return sound;
 }
@@ -67,8 +67,7 @@ static hr_status check_at_place(const hr_input *in, hr__record_place at, char *h
 {
     hr_error wrong;
     hr_status st = check_header(at, header, size, max, whole, &wrong);
-    if (st != HR_OK && index_scan_look_again(in, at, header, &wrong))
-        st = check_header(at, header, size, max, whole, err);
+    if (st != HR_OK && index_scan_reread(in, at, header, &wrong)) st = check_header(at, header, size, max, whole, err);
     if (st != HR_OK && err) *err = wrong;
     return st;
 }

@@ -48,7 +48,7 @@ static hr_status check_frame(const hr_record_index *index, hr__record_place at, 
     if (length != data) {
         hr_fail(err, HR_FAILED_PRECONDITION, "index.stale",
                 "%s: record %lld: expected %zu bytes, as its index says, got %llu: it has changed since; make the "
-                "index anew",
+                "index again",
                 index->path, (long long)at.record, data, (unsigned long long)length);
         hr_error_file(err, index->path);
         return HR_FAILED_PRECONDITION;

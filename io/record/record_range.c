@@ -19,7 +19,7 @@ static hr_status record_range_beyond(int64_t first, int64_t count, int64_t recor
                    records, count, first);
 }
 
-/* Files in front of which there are `before` records: where the range begins, if it does in them. */
+/* Files before which there are `before` records: where the range begins, if it does in them. */
 static int64_t record_range_count_records(hr_record_index **index, int64_t files, int64_t before, int64_t first,
                                           int64_t file, hr__range_begin *out)
 {

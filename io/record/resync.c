@@ -1,6 +1,7 @@
-/* Passing over damage in TFRecords. A record with damaged data, or one beyond the limit, ends where its length says, if
- * a sound header or the file's end follows there. Otherwise the next record is looked for byte by byte: it has a right checksum of its
- * length and of its data. What is passed over on the way is told in pieces whose ends depend on the data alone. */
+/* Skips damage in TFRecords. A record with damaged data, or one beyond the limit, ends where its length says, if an
+ * intact header or the end of the file follows there. Otherwise the next record is searched byte by byte: one whose
+ * checksums of length and data are right. The skipped bytes are reported in pieces whose ends depend on the data
+ * alone. */
 #include "io/record/resync.h"
 #include "io/framing.h"
 #include "io/input.h"
@@ -10,7 +11,7 @@ typedef struct passing {
     hr_input *in;
     hr__policy *policy;
     uint64_t limit;
-    hr_error piece; /* the damage, at the piece at hand */
+    hr_error piece; /* the damage, at the current piece */
     hr_damage_count *count;
 } passing;
 
@@ -28,7 +29,7 @@ static hr_status resync_pass(passing *p, size_t size, hr_error *err)
     return HR_OK;
 }
 
-/* A whole and sound record begins `at` bytes ahead, at `head`. */
+/* A whole and intact record begins `at` bytes ahead, at `head`. */
 static bool is_record(passing *p, const char *head, size_t at)
 {
     uint64_t length;
@@ -40,7 +41,7 @@ static bool is_record(passing *p, const char *head, size_t at)
     return size >= whole && hr__record_sound(data + at + HR__RECORD_HEADER, (size_t)length);
 }
 
-/* How many bytes from `from` to `end` lie in front of a record: `end` if there is none. */
+/* How many bytes from `from` to `end` lie before a record: `end` if there is none. */
 static size_t search(passing *p, size_t from, size_t end)
 {
     const char *data;
@@ -54,7 +55,7 @@ static size_t search(passing *p, size_t from, size_t end)
     return end;
 }
 
-/* Goes to the next sound record, `from` bytes ahead or further. What is of a damaged stream is passed over: sound
+/* Goes to the next intact record, `from` bytes ahead or further. What is of a damaged stream is skipped: sound
  * records in it may be copies of others, and out of order. HR_END: there is none. */
 static hr_status resync(passing *p, size_t from, hr_error *err)
 {

@@ -8,7 +8,7 @@
  * follows in this file. Adds to `count`. Fails with `damage` itself where the policy does not cover it. */
 hr_status hr__record_pass_over(hr_input *in, hr__policy *policy, uint64_t limit, const hr_error *damage,
                                hr_damage_count *count, hr_error *err);
-/* As hr_input_seek to where a record began, passing over what hr__record_pass_over passed over before. */
+/* As hr_input_seek to where a record began, skipping what hr__record_pass_over skipped before. */
 hr_status hr__record_seek(hr_input *in, const hr__policy *policy, int64_t offset, hr_error *err);
 
 #endif

@@ -1,5 +1,6 @@
-/* What a shard writer notes of its full shards, so that a later run can go on after them: a hidden text file,
- * ".train-.headrace.shards" for "train-", written anew whenever a shard is full and removed when all have their names. */
+/* The notes of a shard writer about its full shards, from which a later run resumes: a hidden text file,
+ * ".train-.headrace.shards" for "train-". It is rewritten when a shard is full, and removed when all shards have
+ * their names. */
 #include "io/record_sets/shards.h"
 #include "base/text.h"
 #include "io/sys.h"
@@ -110,8 +111,8 @@ static void keep_what_is_noted(hr_shard_writer *w)
 
 static hr_status not_ours(const char *path, hr_status code, const char *what, hr_error *err)
 {
-    hr_fail(err, code, "shards.resume", "%s: expected notes of the same records and options, got %s; begin anew", path,
-            what);
+    hr_fail(err, code, "shards.resume",
+            "%s: expected notes of the same records and options, got %s; start from the beginning", path, what);
     hr_error_file(err, path);
     return code;
 }

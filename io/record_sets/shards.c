@@ -1,6 +1,6 @@
 /* Records into shards. Those of a fixed number are all open and get their names together, at the end (what a later
- * run needs to go on with them is in shard_parts.c). Otherwise one is filled after the other: a full one is synced
- * under a hidden name and noted (shard_notes.c), so that a later run can go on after it; the number of shards, and
+ * run needs to continue with them is in shard_parts.c). Otherwise one is filled after the other: a full one is synced
+ * under a hidden name and noted (shard_notes.c), so that a later run can continue after it; the number of shards, and
  * so their names, show at the end. */
 #include "io/record_sets/shards.h"
 #include "io/compression.h"
@@ -47,7 +47,7 @@ static uint64_t key_of(const hr_shard_writer_opts *o)
     return hr_fingerprint64(numbers, sizeof numbers);
 }
 
-/* Shards of a fixed number are cut where a later run goes on with them, and where what is compressed shall be the
+/* Shards of a fixed number are cut where a later run continues with them, and where what is compressed shall be the
  * same bytes as if one did. */
 static int64_t cut_bytes_of(const hr_shard_writer *w, const hr_shard_writer_opts *o, const hr_codec *codec)
 {
@@ -185,7 +185,7 @@ static hr_status shard_for(hr_shard_writer *w, int lane, size_t size, hr__shard 
     *shard = &w->shard[lane];
     if (!(*shard)->out)
         return hr_fail(err, HR_FAILED_PRECONDITION, "shards.resume",
-                       "%s%s: expected the records that a run before has written, got more; begin anew", w->folder,
+                       "%s%s: expected the records of the earlier run, got more; start from the beginning", w->folder,
                        w->base);
     (*shard)->records++;
     (*shard)->bytes += (int64_t)size;

@@ -11,7 +11,7 @@ extern "C" {
 typedef struct hr__shard {
     hr_output *out;
     int64_t records, bytes; /* before compression, with their frames */
-    /* How far it is kept: where it was cut last, or all of one that is full. A later run goes on after it. */
+    /* How far it is kept: where it was cut last, or all of one that is full. A later run continues after it. */
     int64_t kept, file_size; /* records, bytes of the file */
     int64_t since;           /* bytes since the last cut, before compression */
     int64_t cuts;            /* that the notes do not know of */
@@ -61,7 +61,7 @@ hr_status hr__shard_same(const hr_shard_writer *w, int64_t shard, hr_error *err)
 /* They must be as many. */
 hr_status hr__shards_same(const hr_shard_writer *w, hr_error *err);
 
-/* ---- a fixed number of shards that a later run goes on with (shard_parts.c) ---- */
+/* ---- a fixed number of shards that a later run continues with (shard_parts.c) ---- */
 
 /* Opens a shard to append to what is kept of it. */
 hr_status hr__shard_open_part(const hr_shard_writer *w, hr__shard *s, int64_t shard, hr_error *err);

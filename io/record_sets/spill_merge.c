@@ -42,7 +42,7 @@ static hr_status spill_merge_advance(cursor *c, hr_error *err)
     HR_TRY(hr__window_peek(&c->window, whole, &data, &size, err));
     if (size < whole || hr_crc32c(0, data + sizeof c->head, (size_t)c->head.size) != c->head.crc)
         return hr_fail(err, HR_DATA_LOSS, "spill.damaged",
-                       "%s: expected what was written to the temporary file, found other bytes", c->path);
+                       "%s: expected the bytes that were written to the temporary file, found others", c->path);
     c->record = (hr_view){data + sizeof c->head, (int64_t)c->head.size};
     return HR_OK;
 }

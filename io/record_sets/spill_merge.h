@@ -4,7 +4,7 @@
 
 #include "io/record_sets/spill.h"
 
-/* What stands in front of each record in the file, in this machine's order of bytes. */
+/* What stands before each record in the file, in this machine's order of bytes. */
 typedef struct hr__spill_head {
     uint64_t key, size;
     uint32_t crc, unused; /* CRC-32C of the record: what the disk gives back is looked at */

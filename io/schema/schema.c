@@ -44,7 +44,7 @@ static hr_status schema_add_field(const hr__node *node, int type, hr__schema_fil
     int known = hr__schema_find(out, name);
     if (known >= 0)
         return hr__node_fail(node, err, HR_INVALID_ARGUMENT, "schema.field",
-                             "expected every field once, found '%.60s' again; it is in line %d already", name,
+                             "expected every field once, found '%.60s' twice; the first is in line %d", name,
                              out->field[known].line);
     hr__schema_field *f = &out->field[out->fields];
     *f = (hr__schema_field){.dtype = types[type].dtype, .stored = types[type].stored};

@@ -126,7 +126,8 @@ static hr_status load_block(const hr__table *t, handle h, hr_view *contents, cha
     if (at[h.size] == 0) return HR_OK;
     if (at[h.size] != 1) return table_reader_damaged(t, (int64_t)h.offset, "unknown compression of a block", err);
     hr_status st = unsnap(at, h.size, contents, err);
-    if (st == HR_DATA_LOSS) return table_reader_damaged(t, (int64_t)h.offset, "a snappy block does not inflate", err);
+    if (st == HR_DATA_LOSS)
+        return table_reader_damaged(t, (int64_t)h.offset, "a snappy block cannot be decompressed", err);
     if (st == HR_OK) *owned = (char *)contents->data;
     return st;
 }
@@ -197,7 +198,7 @@ static hr_status add_block(hr_view key, hr_view value, void *user, hr_error *err
     handle h;
     const char *at = get_varint(value.data, value.data + value.size, &h.offset);
     if (!get_varint(at, value.data + value.size, &h.size))
-        return table_reader_damaged(t, -1, "an index entry is no handle", err);
+        return table_reader_damaged(t, -1, "an index entry is not a handle", err);
     if (t->blocks == t->capacity) {
         int capacity = t->capacity ? 2 * t->capacity : 8;
         index_entry *grown = hr_realloc(t->index, (size_t)capacity * sizeof *grown);

@@ -70,7 +70,7 @@ static hr_status bundle_reader_read_header(hr_bundle *b, hr_error *err)
         headrace__proto__bundle_header__unpack(&memory, (size_t)value.size, (const uint8_t *)value.data);
     hr_free((char *)value.data);
     if (no_memory) return hr_no_memory(err, "a checkpoint");
-    if (!header) return bad_entry("", "the header is no message", err);
+    if (!header) return bad_entry("", "the header is not a message", err);
     b->shards = header->num_shards;
     b->big_endian = header->endianness == 1;
     int needs = header->version ? header->version->min_consumer : 0;
@@ -126,7 +126,7 @@ static hr_status unpack_entry(const char *name, hr_view value, proto_entry **p, 
     ProtobufCAllocator memory = message_memory(&no_memory);
     *p = headrace__proto__bundle_entry__unpack(&memory, (size_t)value.size, (const uint8_t *)value.data);
     if (no_memory) return hr_no_memory(err, "an entry of a checkpoint");
-    if (!*p) return bad_entry(name, "an entry is no message", err);
+    if (!*p) return bad_entry(name, "an entry is not a message", err);
     hr_status st = get_entry(name, *p, e, err);
     if (st != HR_OK) free_entry(*p);
     return st;

@@ -98,10 +98,10 @@ typedef struct hr_saver_opts {
 HR_API hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opts, hr_saver **out, hr_error *err);
 #define hr_saver_open(folder, out, ...) HR_SAVER_OPEN_(folder, out, __VA_ARGS__, .struct_size = sizeof(hr_saver_opts))
 #define HR_SAVER_OPEN_(folder, out, err, ...) hr_saver_open_with((folder), &(hr_saver_opts){__VA_ARGS__}, (out), (err))
-/* "folder/basename-step", how a training names its checkpoints; without a step if that is below 0. Gives (hr_free); NULL:
- * no memory. */
+/* "folder/basename-step", a training's name of a checkpoint; without the step if it is below 0. Gives (hr_free);
+ * NULL: no memory. */
 HR_API char *hr_checkpoint_prefix(const char *folder, const char *basename, int64_t step);
-/* Goes on where the folder's state file stands. `restored`: the checkpoint that the training goes on from, NULL: the
+/* Goes on where the folder's state file stands. `restored`: the checkpoint that the training continues from, NULL: the
  * latest. The files of those that are newer are renamed to FILE.aside, so that nothing is written over them. */
 HR_API hr_status hr_saver_recover(hr_saver *saver, const char *restored, hr_error *err);
 /* `prefix` is about to be written: a comment in the state file, if there is one, says so until hr_saver_saved, which in

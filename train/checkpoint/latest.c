@@ -1,4 +1,4 @@
-/* Which checkpoint of a folder is the latest: as TensorFlow answers, and as a training may go on from. */
+/* Which checkpoint of a folder is the latest: as TensorFlow answers, and as a training may continue from. */
 #include "base/text.h"
 #include "io/match.h"
 #include "train/checkpoint/folder.h"
@@ -62,7 +62,7 @@ hr_status hr_latest_checkpoint_with(const char *folder, const hr_latest_checkpoi
     return st;
 }
 
-/* ---- as a training may go on from ---- */
+/* ---- as a training may continue from ---- */
 
 static hr_status latest_note_file(const char *path, void *user, hr_error *err)
 {
@@ -97,7 +97,7 @@ static hr_status first_whole(const hr__checkpoint_list *all, int *which, hr_erro
         }
         HR_TRY(hr__checkpoint_each_file(prefix, latest_note_file, &in_part, err));
         if (in_part && !damage->code) *damage = why;
-        hr_log_message(HR_WARNING, "%s is not whole: %s", prefix, why.text);
+        hr_log_message(HR_WARNING, "%s is incomplete: %s", prefix, why.text);
     }
     return HR_OK;
 }
@@ -116,11 +116,11 @@ hr_status hr_whole_checkpoint(const char *folder, char **prefix, hr_error *err)
         *prefix = hr_strdup(all.prefix[which]);
         if (!*prefix) st = hr_no_memory(err, "a path");
         if (st == HR_OK && (which > 0 || all.listed == 0))
-            hr_log_message(HR_WARNING, "%s is the newest whole checkpoint", *prefix);
+            hr_log_message(HR_WARNING, "%s is the newest complete checkpoint", *prefix);
     } else if (st == HR_OK && damage.code) {
         st = hr_fail(err, HR_DATA_LOSS, "checkpoint.incomplete",
-                     "%s: expected a whole checkpoint, found only parts (%s); put back what is missing, or remove the "
-                     "checkpoints to begin anew",
+                     "%s: expected a complete checkpoint, found only parts (%s); restore the missing files, or remove "
+                     "the checkpoints to start again",
                      folder, damage.text);
     } else if (st == HR_OK && all.count > 0) {
         hr_log_message(HR_WARNING, "%s: its state file names %s, but all checkpoints are gone", folder, all.prefix[0]);

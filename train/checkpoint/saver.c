@@ -117,8 +117,7 @@ static hr_status set_file_aside(const char *path, void *user, hr_error *err)
     if (st == HR_OK && hr__sys_get()->rename(path, to.data) != 0)
         st = hr__sys_fail(err, errno, "file.rename", path, "set aside");
     if (st == HR_OK)
-        hr_log_message(HR_WARNING, "%s: of a checkpoint newer than the one that is restored; kept as %s", path,
-                       to.data);
+        hr_log_message(HR_WARNING, "%s: of a checkpoint newer than the restored one; renamed to %s", path, to.data);
     hr__text_free(&to);
     return st;
 }
@@ -140,8 +139,9 @@ static hr_status list_again(hr_saver *s, const hr__checkpoint_list *all, int fro
         double time;
         const char *prefix = all->prefix[i];
         if (!hr__checkpoint_lies_in(s->folder, prefix)) {
-            hr_log_message(HR_WARNING, "%s: listed in the checkpoint file of %s, but it lies elsewhere; it stays there",
-                           prefix, s->folder);
+            hr_log_message(HR_WARNING,
+                           "%s: listed in the checkpoint file of %s, but in another folder; it is not removed", prefix,
+                           s->folder);
             continue;
         }
         HR_TRY(file_time(prefix, &time, err));

@@ -9,9 +9,9 @@
  *     hr_estimator_free(est);
  *
  * An input function gives a dataset of batches (features, label): hr_parse_example with .label; the canned estimators
- * make their columns of its features. Checkpoints hold the iterator's place with the weights: a training that was
- * stopped goes on with the very batch that would have come next. Defaults are those of TensorFlow 2's estimators (mean
- * loss, Keras's optimizers). An estimator belongs to one thread at a time. */
+ * make their columns of its features. Checkpoints save the iterator's position with the weights: a training that was
+ * stopped continues with the next batch. Defaults are those of TensorFlow 2's estimators (mean loss, Keras's
+ * optimizers). An estimator belongs to one thread at a time. */
 #ifndef HR_ESTIMATOR_H
 #define HR_ESTIMATOR_H
 
@@ -143,8 +143,8 @@ typedef struct hr_train_opts {
     hr_train_result *result;                  /* filled in */
     const hr_saver_listener *saving_listener; /* called around checkpoints; borrowed */
 } hr_train_opts;
-/* Trains on the batches of fn(user), from the newest checkpoint on, and saves one at the end. Returns HR_OK also where the
- * training had ended before. */
+/* Trains on the batches of fn(user), from the newest checkpoint on, and saves a checkpoint at the end. Returns HR_OK
+ * even if the training had already ended. */
 HR_API hr_status hr_estimator_train_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_train_opts *opts);
 #define hr_estimator_train(...)                                                                                        \
     HR_CALL3_(hr_estimator_train_with, hr_train_opts, __VA_ARGS__, .struct_size = sizeof(hr_train_opts))

@@ -27,7 +27,7 @@ typedef struct hr_training hr_training;
 typedef struct hr_training_opts {
     size_t struct_size;
     const char *data;      /* the folder that relative names in the file count from */
-    const char *model_dir; /* as it stands: .data is not put in front of it */
+    const char *model_dir; /* as it stands: .data is not put before it */
     const char *estimator; /* by its name: hr_estimator_name_at */
     const int64_t *seed;
     int64_t epochs, batch_size;

@@ -1,5 +1,5 @@
 /* Runs the steps of a plan. In the caller alone, they go in the order of the plan; with workers, a step is ready
- * when all that it waits for is done. Whoever finishes a step goes on with what that made ready: with what is quick
+ * when all that it waits for is done. Whoever finishes a step continues with what that made ready: with what is quick
  * at once, with one long step itself, and leaves further long ones to others, since waking a thread costs more than
  * most steps.
  *

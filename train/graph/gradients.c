@@ -318,7 +318,7 @@ void hr_gradients_with(const hr_node *ys, int y_count, const hr_node *xs, int x_
     const bool sound_ys = gradients_sound(ys, y_count, &g), sound_xs = gradients_sound(xs, x_count, &g);
     if (!sound_ys || !sound_xs || (!out && x_count > 0)) {
         hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.gradient", "hr_gradients: expected %s",
-                     out ? "sound nodes of one graph" : "an array for the gradients, got NULL");
+                     out ? "valid nodes of one graph" : "an array for the gradients, got NULL");
         for (int i = 0; out && i < x_count; i++) out[i] = hr_dense_gradient(hr_failed_node(g));
         return;
     }

@@ -118,7 +118,7 @@ HR_API hr_initializer hr_glorot_normal(int64_t seed);
 typedef enum hr_variable_set {
     HR_GLOBAL_VARIABLES = 1,    /* "variables": saved, restored */
     HR_TRAINABLE_VARIABLES = 2, /* "trainable_variables" */
-    HR_LOCAL_VARIABLES = 4,     /* "local_variables": begun anew at each start, not saved */
+    HR_LOCAL_VARIABLES = 4,     /* "local_variables": begun again at each start, not saved */
     HR_METRIC_VARIABLES = 8,    /* "metric_variables" */
 } hr_variable_set;
 

@@ -202,7 +202,7 @@ typedef struct hr__run {
     hr_session *session;
     hr__plan *plan;
     bool parallel, measure;
-    atomic_bool stop; /* failed or cancelled: what is left is passed over */
+    atomic_bool stop; /* failed or cancelled: what is left is skipped */
     atomic_int left;  /* steps */
     hr_status status;
     int32_t failed_id;
@@ -237,7 +237,7 @@ bool hr__execute_one(hr__client *client, int thread);
 /* Runs one node outside of a plan: its outputs, zeroed before, are the caller's. */
 hr_status hr__compute_alone(hr_session *s, hr_node node, hr_tensor *outputs, hr_error *err);
 hr_status hr__session_state(hr_session *s, hr_node node, void **state, hr_error *err);
-/* Puts the node in front of the text. */
+/* Puts the node before the text. */
 void hr__blame(hr_error *err, const hr__node *node);
 void hr__kernel_end(hr_kernel *k);
 

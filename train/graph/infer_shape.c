@@ -110,9 +110,9 @@ hr_status hr__check_tensor(const hr_tensor *tensor, const char *kind, int64_t *c
                        tensor->layout == HR_DENSE ? "dense" : "ragged or sparse", hr_dtype_name(tensor->dtype),
                        hr__shape_in(&name, tensor->shape));
     if (check_values(tensor, *count)) return HR_OK;
-    return hr_fail(err, HR_INVALID_ARGUMENT, kind,
-                   "expected %lld values of %s%s, got NULL, or a value that is none of that type", (long long)*count,
-                   hr_dtype_name(tensor->dtype), tensor->dtype == HR_BOOL ? ", each byte 0 or 1" : "");
+    return hr_fail(err, HR_INVALID_ARGUMENT, kind, "expected %lld values of %s%s, got NULL, or a value of another type",
+                   (long long)*count, hr_dtype_name(tensor->dtype),
+                   tensor->dtype == HR_BOOL ? ", each byte 0 or 1" : "");
 }
 
 bool hr_shape_merge(hr_shape a, hr_shape b, hr_shape *out)

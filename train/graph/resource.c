@@ -74,7 +74,7 @@ hr_status hr_kernel_borrow(hr_kernel *k, int i, const hr_tensor **value, hr_erro
     return hr_kernel_initialized(k, i) ? HR_OK : uninitialized(k, i, err);
 }
 
-/* Somebody holds the present value: the variable goes on with a copy. Strings stay in the old buffer, so they are
+/* Somebody holds the present value: the variable continues with a copy. Strings stay in the old buffer, so they are
  * copied whole. */
 static hr_status make_own(hr_session *s, hr_tensor *value, hr_error *err)
 {

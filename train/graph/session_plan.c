@@ -75,7 +75,7 @@ static hr_status take_feeds(planner *p)
         HR_TRY(check_fetch(p, node));
         if (node.output < 0 || hr_node_dtype(node) == HR_RESOURCE)
             return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed",
-                           "session: expected to feed a node's value, but '%s' has none; feed what reads it",
+                           "session: expected to feed a node's value, but '%s' has none; feed the nodes that read it",
                            hr_node_name(node));
         if (feed_of(p, node.id, node.output) >= 0)
             return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed",
@@ -93,7 +93,7 @@ static hr_status check_fetches(const planner *p)
         HR_TRY(check_fetch(p, p->fetches[i]));
         if (p->fetches[i].output >= 0 && hr_node_dtype(p->fetches[i]) == HR_RESOURCE)
             return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.fetch",
-                           "session: expected to fetch a value, but '%s' is a resource; fetch what reads it",
+                           "session: expected to fetch a value, but '%s' is a resource; fetch a node that reads it",
                            hr_node_name(p->fetches[i]));
     }
     return HR_OK;

@@ -18,8 +18,7 @@ hr_hook *hr_hook_lost(void) { return &lost; }
 static hr_status say_argument(void *state, hr_graph *g, hr_error *err)
 {
     (void)state, (void)g;
-    return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.argument",
-                   "hook: expected a kind, a folder or an array of what it is about, got NULL");
+    return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.argument", "hook: expected a kind, a folder or an array, got NULL");
 }
 
 static const hr_hook_kind refused_kind = {.head = HR_HOOK_HEAD, .name = "refused", .begin = say_argument};

@@ -5,8 +5,9 @@
  *     while (!hr_should_stop(m) && hr_monitored_run(m, feeds, n, &train, 1, NULL, &err) == HR_OK) {}
  *     hr_status st = hr_monitored_session_close(m, false, &err);
  *
- * The order of calls is that of tf.compat.v1.train.MonitoredSession. A hook is one file that ends in its descriptor and its
- * constructor. The library's own hooks include this header alone, and so can a user's: "the kit" and "for hooks" below. */
+ * The order of calls is that of tf.compat.v1.train.MonitoredSession. A hook is one file that ends in its descriptor and
+ * its constructor. The library's own hooks include this header alone, and so can a user's: see "the kit" and "for
+ * hooks" below. */
 #ifndef HR_HOOKS_H
 #define HR_HOOKS_H
 
@@ -50,12 +51,12 @@ typedef struct hr_hook_kind {
         HR_HOOK_ABI, sizeof(hr_hook_kind)                                                                              \
     }
 
-/* Gives a hook with a copy of `state`, which it releases by the kind's release. Borrows `kind` for good. Never NULL: for
- * lack of memory gives one that fails at begin. So does a descriptor of another version, or a longer one that sets what
- * this library does not know, "hooks.abi"; its release is not called. */
+/* Gives a hook with a copy of `state`, which the kind's release frees. Borrows `kind` for ever. Never NULL: if
+ * memory is exhausted, the hook fails at begin. So does one with a descriptor of another version, or with a longer
+ * one that sets a field that this library does not know, "hooks.abi"; its release is not called. */
 HR_API hr_hook *hr_hook_new(const hr_hook_kind *kind, const void *state);
 HR_API void hr_hook_free(hr_hook *hook); /* NULL: nothing. A session frees its own */
-/* For constructors. A hook that fails at begin, "hooks.argument": it was given NULL for what it needs. */
+/* For constructors: a hook that fails at begin, "hooks.argument", because a required argument is NULL. */
 HR_API hr_hook *hr_hook_refused(void);
 /* A hook that fails at begin for lack of memory. */
 HR_API hr_hook *hr_hook_lost(void);
@@ -68,7 +69,7 @@ HR_API hr_status hr_request_feed(hr_run_request *request, hr_node node, hr_tenso
 
 /* ---- the session ---- */
 
-/* Saves and restores more than variables: the iterator's state, above all. */
+/* Saves and restores more than variables, for example the iterator's state. */
 typedef struct hr_checkpointed {
     const char *name; /* of the string tensor in checkpoints: "headrace/iterator" */
     /* Gives *data (hr_free). *size 0: nothing to save. */
@@ -79,8 +80,8 @@ typedef struct hr_checkpointed {
 
 typedef struct hr_monitored_session_opts {
     size_t struct_size;
-    const char
-        *checkpoint_dir; /* restores its newest whole checkpoint (hr_whole_checkpoint); default: variables begin anew */
+    /* Restores its newest complete checkpoint (hr_whole_checkpoint); default: variables get their initial values. */
+    const char *checkpoint_dir;
     const char *checkpoint_path;  /* restores this one */
     const hr_checkpointed *extra; /* also saved and restored */
     int extras;
@@ -117,12 +118,12 @@ HR_API hr_graph *hr_monitored_graph(hr_monitored_session *m);
 HR_API hr_status hr_monitored_step(hr_monitored_session *m, int64_t *step, hr_error *err); /* global_step now */
 HR_API double hr_monitored_now(const hr_monitored_session *m);
 HR_API bool hr_monitored_restored(const hr_monitored_session *m); /* from a checkpoint */
-/* The prefix of that checkpoint; NULL: variables began anew. Borrows. */
+/* The prefix of that checkpoint; NULL: variables began again. Borrows. */
 HR_API const char *hr_monitored_checkpoint(const hr_monitored_session *m);
 /* Writes a checkpoint of all global variables and the extras as `prefix`, whole or not at all. */
 HR_API hr_status hr_monitored_save(hr_monitored_session *m, const char *prefix, hr_error *err);
 
-/* When something that comes every so many steps or seconds is due: tf.compat.v1.train.SecondOrStepTimer. */
+/* Tells when something is due that comes every so many steps or seconds: tf.compat.v1.train.SecondOrStepTimer. */
 typedef struct hr_timer {
     double every_secs; /* one of the two */
     int64_t every_steps;
@@ -132,16 +133,16 @@ typedef struct hr_timer {
 } hr_timer;
 /* For begin: HR_OK if exactly one interval is above 0; else "hooks.interval", in the name of `hook`. */
 HR_API hr_status hr_timer_check(const hr_timer *t, const char *hook, hr_error *err);
-/* Whether it is due at this step and time; never twice at one step. */
+/* True if it is due at this step and time; never twice at one step. */
 HR_API bool hr_timer_due(const hr_timer *t, int64_t step, double now);
-/* Notes a trigger; gives what has passed since the one before; false at the first one. */
+/* Notes a trigger and gives the time and steps since the last one; false at the first one. */
 HR_API bool hr_timer_update(hr_timer *t, int64_t step, double now, double *seconds, int64_t *steps);
 
 /* ---- the hooks ---- */
 
 typedef struct hr_stop_at_step_hook_opts {
     size_t struct_size;
-    int64_t num_steps; /* so many from where the session begins; or */
+    int64_t num_steps; /* steps from the start of the session; or */
     int64_t last_step;
 } hr_stop_at_step_hook_opts;
 /* Asks to stop once global_step has reached last_step, or has grown by num_steps. */
@@ -150,7 +151,7 @@ HR_API hr_hook *hr_stop_at_step_hook_with(const hr_stop_at_step_hook_opts *opts)
     hr_stop_at_step_hook_with(                                                                                         \
         &(hr_stop_at_step_hook_opts){.struct_size = sizeof(hr_stop_at_step_hook_opts), __VA_ARGS__})
 
-/* Fails when `loss` is no number, or stops then. */
+/* Fails, or stops, when `loss` is NaN. */
 typedef struct hr_nan_tensor_hook_opts {
     size_t struct_size;
     bool stop_only; /* default: fail */

@@ -21,7 +21,7 @@ struct hr_monitored_session {
     int extras;
     double (*now)(void *user);
     void *user;
-    char *restored;   /* the checkpoint; NULL: variables began anew */
+    char *restored;   /* the checkpoint; NULL: variables began again */
     bool ended;       /* no more runs */
     bool stopping;    /* hr_should_stop has said so */
     atomic_bool stop; /* asked for, by any thread */

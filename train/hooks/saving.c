@@ -1,5 +1,5 @@
 /* Checkpoints of a monitored session: all global variables under their names, and what else was asked for as string
- * scalars. TensorFlow reads the variables and passes over the rest. */
+ * scalars. TensorFlow reads the variables and skips the rest. */
 #include "train/hooks/hooks_internal.h"
 #include <headrace/checkpoint.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@ static hr_status stop_begin(void *state, hr_graph *g, hr_error *err)
                    (long long)s->num_steps, (long long)s->last_step);
 }
 
-/* Once only: a session that begins anew after a failure has the same end. */
+/* Once only: a session that begins again after a failure has the same end. */
 static hr_status stop_after_create_session(void *state, hr_monitored_session *m, hr_error *err)
 {
     stop_at_step *s = state;

@@ -1,4 +1,4 @@
-/* ArgMax and ArgMin: the place of the first greatest or least value along an axis; NaN is passed over. */
+/* ArgMax and ArgMin: the place of the first greatest or least value along an axis; NaN is skipped. */
 #include <headrace/kernels.h>
 #include <string.h>
 

@@ -115,7 +115,7 @@ static void row_dots(int64_t first, int64_t last, void *user)
             p->blas->sdot((blasint)p->k, a + i * p->a_row, (blasint)p->a_column, b, (blasint)p->b_row);
 }
 
-/* Every block packs b anew, so blocks are large, and few. */
+/* Every block packs b again, so blocks are large, and few. */
 enum { BLOCK_ROWS = 128 };
 
 typedef struct blocks {

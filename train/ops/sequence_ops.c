@@ -1,4 +1,4 @@
-/* Sequences: steps of rows, [steps, width], and the dense form [rows, most steps, width] in front of layers that want
+/* Sequences: steps of rows, [steps, width], and the dense form [rows, most steps, width] before layers that want
  * it. The gradient leaves out what was filled in. */
 #include <headrace/kernels.h>
 #include <headrace/feature_columns.h>

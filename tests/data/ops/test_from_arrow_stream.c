@@ -78,7 +78,7 @@ static void make_stream(struct ArrowArrayStream *out, rows_stream how)
     arrow_live++;
 }
 
-static int open_again(struct ArrowArrayStream *out, void *user)
+static int reopen(struct ArrowArrayStream *out, void *user)
 {
     (void)user;
     make_stream(out, (rows_stream){.fails_at = -1});
@@ -95,10 +95,7 @@ static hr_dataset *dataset_of(rows_stream how, hr_arrow_stream_fn *again)
     return ds;
 }
 
-HR_SAMPLE(from_arrow_stream)
-{
-    return hr_batch(hr_shuffle(dataset_of((rows_stream){.fails_at = -1}, open_again), 20), 4);
-}
+HR_SAMPLE(from_arrow_stream) { return hr_batch(hr_shuffle(dataset_of((rows_stream){.fails_at = -1}, reopen), 20), 4); }
 
 static void check_row(const hr_element *e, int r)
 {
@@ -145,7 +142,7 @@ static void a_stream_is_read_once_unless_it_can_be_opened_again(void **state)
     run_all(&got, hr_repeat(dataset_of((rows_stream){.fails_at = -1}, NULL), .count = HR_I64(2)), (way){0});
     assert_string_equal(got.error.kind, "source.once");
     hr_iterator *it =
-        iterate(hr_repeat(dataset_of((rows_stream){.fails_at = -1}, open_again), .count = HR_I64(3)), (way){0});
+        iterate(hr_repeat(dataset_of((rows_stream){.fails_at = -1}, reopen), .count = HR_I64(3)), (way){0});
     for (int r = 0; r < 3 * ROWS; r++) {
         assert_status(hr_next(it, &e), HR_OK);
         check_row(e, r % ROWS);
@@ -218,7 +215,7 @@ static hr_dataset *labelled(const char *label)
     struct ArrowArrayStream stream;
     fill_rows();
     make_stream(&stream, (rows_stream){.fails_at = -1});
-    return hr_from_arrow_stream(&stream, .open = open_again, .label = label);
+    return hr_from_arrow_stream(&stream, .open = reopen, .label = label);
 }
 
 HR_ARGUMENTS(from_arrow_stream, labelled(NULL), labelled("n"), labelled("text"));

@@ -195,8 +195,8 @@ static void tfrecord_counts_what_its_policy_passes_over(void **state)
     assert_status(all.end, HR_END);
     assert_more(all.count, 2 * RECORDS);
     assert_less(all.count, 3 * RECORDS);
-    assert_int_equal(reported(it, "tfrecord: damaged records passed over"), 5);
-    assert_more(reported(it, "tfrecord: bytes passed over"), 100);
+    assert_int_equal(reported(it, "tfrecord: damaged records skipped"), 5);
+    assert_more(reported(it, "tfrecord: bytes skipped"), 100);
     hr_iterator_free(it);
 }
 

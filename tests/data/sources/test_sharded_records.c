@@ -182,7 +182,7 @@ static void a_rank_says_what_it_will_read(void **state)
     hr_set_log(NULL, NULL);
     assert_string_equal(text,
                         "sharded_records: shard 1 of 2 reads 15 of 29 records: from ./uneven-2.tfrecord, record 5, to "
-                        "./uneven-0.tfrecord, record 0, beginning again after the last one");
+                        "./uneven-0.tfrecord, record 0, and the first records again after the last one");
 }
 
 static void index_is_kept_where_asked_for(void **state)

@@ -297,8 +297,8 @@ static void the_newest_whole_checkpoint_is_found(void **state)
     assert_string_equal(warnings, "");
     assert_int_equal(truncate("w/model.ckpt-30.data-00000-of-00001", 10), 0);
     assert_whole("w", "w/model.ckpt-20");
-    assert_text_contains(warnings, "w/model.ckpt-30 is not whole");
-    assert_text_contains(warnings, "w/model.ckpt-20 is the newest whole checkpoint");
+    assert_text_contains(warnings, "w/model.ckpt-30 is incomplete");
+    assert_text_contains(warnings, "w/model.ckpt-20 is the newest complete checkpoint");
     assert_ok(hr_latest_checkpoint("w", &latest, &err), &err); /* TensorFlow looks for the index alone */
     assert_string_equal(latest, "w/model.ckpt-30");
     hr_free(latest);
@@ -471,7 +471,7 @@ static void checkpoints_of_other_names_are_not_taken_for_ones_of_the_model(void 
     assert_whole("shared", NULL);
     assert_ok(write_sample("shared/model.ckpt-20", &err), &err);
     assert_whole("shared", "shared/model.ckpt-20");
-    assert_text_contains(warnings, "shared/model.ckpt-20 is the newest whole checkpoint");
+    assert_text_contains(warnings, "shared/model.ckpt-20 is the newest complete checkpoint");
     assert_ok(hr_saver_open("shared", &saver, &err), &err);
     assert_ok(hr_saver_recover(saver, "shared/model.ckpt-20", &err), &err);
     assert_true(is_there("shared/other-40.index"));

@@ -38,7 +38,7 @@ static int warnings;
 static void note_warning(hr_level level, const char *text, void *user)
 {
     (void)user;
-    if (level == HR_WARNING && strstr(text, "not to be trusted")) warnings++;
+    if (level == HR_WARNING && strstr(text, "may be faulty")) warnings++;
 }
 
 /* All records, or those up to damage; how many were misread in *misread. */
@@ -131,7 +131,7 @@ static int64_t pipeline_gives_all(hr_dataset *ds, way w, int64_t records)
     for (; (st = hr_next(it, &e)) == HR_OK; count++) {}
     if (st != HR_END) fail_msg("%s", hr_iterator_error(it)->text);
     assert_int_equal(count, records);
-    const int64_t misread = reported(it, "only when they were read again");
+    const int64_t misread = reported(it, "only when re-read");
     assert_in_range(misread, 0, records); /* a byte of compressed data may spoil several */
     hr_iterator_free(it);
     return misread;
