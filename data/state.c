@@ -378,7 +378,7 @@ static hr_status put_position(hr__text *to, hr_iterator *it, hr_error *err)
 hr_status hr__state_save(hr_iterator *it, void **state, size_t *size, hr_error *err)
 {
     hr__text b = {0};
-    HR_TRY(hr__order_kept(&it->engine, err));
+    HR_TRY(hr__order_unchanged(&it->engine, err));
     hr__text_bytes(&b, MAGIC, sizeof MAGIC);
     hr__put_u32(&b, VERSION);
     hr__put_number(&b, it->engine.seed);

@@ -3,7 +3,7 @@
 #include "io/file_window.h"
 #include <string.h>
 
-enum { LARGE = 256 * 1024, KEPT = 4 << 20 /* of what is empty; more is given back */ };
+enum { LARGE = 256 * 1024, RETAINED = 4 << 20 /* of what is empty; more is given back */ };
 
 static hr_status file_window_grow(hr__window *w, size_t capacity, hr_error *err)
 {
@@ -17,15 +17,15 @@ static hr_status file_window_grow(hr__window *w, size_t capacity, hr_error *err)
 /* Towards `at_least` bytes. Of a large capacity, which doubles, no more pages are touched than bytes are wanted. */
 static hr_status more(hr__window *w, size_t at_least, hr_error *err)
 {
-    size_t kept = w->end - w->begin;
-    if (kept > 0 && w->begin > 0) memmove(w->bytes, w->bytes + w->begin, kept);
+    size_t retained = w->end - w->begin;
+    if (retained > 0 && w->begin > 0) memmove(w->bytes, w->bytes + w->begin, retained);
     w->begin = 0;
-    w->end = kept;
+    w->end = retained;
     if (w->capacity < w->piece) HR_TRY(file_window_grow(w, w->piece, err));
     if (w->end == w->capacity)
-        HR_TRY(file_window_grow(w, w->capacity + (w->capacity < KEPT ? w->capacity : w->capacity / 4), err));
+        HR_TRY(file_window_grow(w, w->capacity + (w->capacity < RETAINED ? w->capacity : w->capacity / 4), err));
 
-    size_t got = 0, space = w->capacity - w->end, wanted = at_least - kept;
+    size_t got = 0, space = w->capacity - w->end, wanted = at_least - retained;
     if (wanted < LARGE) wanted = LARGE;
     hr_status status = w->fill(w->source, w->bytes + w->end, space < wanted ? space : wanted, &got, err);
     w->end += got;
@@ -49,7 +49,7 @@ void hr__window_consume(hr__window *w, size_t size)
     w->begin += size;
     w->offset += (int64_t)size;
     const size_t rest = w->end - w->begin;
-    if (w->capacity <= KEPT + w->piece || rest > w->capacity / 2) return;
+    if (w->capacity <= RETAINED + w->piece || rest > w->capacity / 2) return;
     if (rest > 0) memmove(w->bytes, w->bytes + w->begin, rest + HR__PAD);
     w->begin = 0;
     w->end = rest;

@@ -47,8 +47,8 @@ bool hr__unit_alias(rows *r, const unit *u)
     const hr_schema *schema = r->c.schema;
     r->c = from->c;
     r->c.schema = schema;
-    r->value_room = from->value_room;
-    r->room = from->room;
+    r->value_capacity = from->value_capacity;
+    r->capacity = from->capacity;
     return true;
 }
 
@@ -64,7 +64,7 @@ bool hr__unit_take_over(stage *s, unit *u)
     r->keeps = s->ds;
     r->shape = hr__stage_shape(s);
     r->c.schema = &r->shape->out.schema;
-    if (!are_bare(&r->c)) r->record = NULL; /* work may change what it was made of */
+    if (!are_bare(&r->c)) r->laid = NULL; /* work may change what it was made of */
     u->rows = r;
     p->count = 0;
     return true;

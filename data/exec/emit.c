@@ -7,7 +7,7 @@
 static bool push_out(hr_plan *p, hr_span span)
 {
     if (p->top) return p->stage->current->parts && hr__parts_add(p->stage->current->parts, span);
-    hr_span *to = hr__spans_add(&p->out, &p->outs, &p->out_room, 1);
+    hr_span *to = hr__spans_add(&p->out, &p->outs, &p->out_capacity, 1);
     if (to) *to = span;
     return to != NULL;
 }
@@ -50,11 +50,11 @@ void hr_emit_all(hr_plan *p, const hr_span *part)
 int64_t hr_room(const hr_plan *p) { return p->room; }
 
 /* What the reader takes together best lies in one unit: its memory is free again at once, and used by the next. */
-int64_t hr__whole_groups(const stage *s, int64_t room, int64_t most)
+int64_t hr__whole_groups(const stage *s, int64_t room, int64_t max)
 {
     if (!s->group) return room;
     const int64_t first = s->group - s->given % s->group; /* what is left of the one that was begun */
-    if (first > most) return room;
+    if (first > max) return room;
     return first + (room > first ? (room - first) / s->group * s->group : 0);
 }
 
@@ -73,11 +73,11 @@ bool hr_plan_cancelled(const hr_plan *p) { return engine_cancelled(p->stage->eng
 void hr_close_element(hr_plan *p)
 {
     unit *u = p->stage->current;
-    if (u->cuts == u->cut_room && !p->lost) {
-        const int64_t room = u->cut_room ? 2 * u->cut_room : 16;
-        int32_t *grown = hr_realloc(u->cut, (size_t)room * sizeof *grown);
+    if (u->cuts == u->cut_capacity && !p->lost) {
+        const int64_t capacity = u->cut_capacity ? 2 * u->cut_capacity : 16;
+        int32_t *grown = hr_realloc(u->cut, (size_t)capacity * sizeof *grown);
         p->lost = grown == NULL;
-        if (grown) u->cut = grown, u->cut_room = room;
+        if (grown) u->cut = grown, u->cut_capacity = capacity;
     }
     if (p->lost) {
         hr__plan_node_no_memory(p);
@@ -93,28 +93,29 @@ void hr_close_element(hr_plan *p)
 
 void *hr_unit(hr_plan *p) { return p->top ? p->stage->current->blob : p->blob; }
 
-hr_columns *hr_unit_rows(hr_plan *p, int64_t room)
+hr_columns *hr_unit_rows(hr_plan *p, int64_t capacity)
 {
     rows *r = hr__rows_new(p->stage->engine, p->ds, p->ds);
     if (!r) return NULL;
-    hr_origin *origin = hr__rows_columns(r, p->ds, room) ? hr__rows_array(r, (size_t)room * sizeof *origin) : NULL;
+    hr_origin *origin =
+        hr__rows_columns(r, p->ds, capacity) ? hr__rows_array(r, (size_t)capacity * sizeof *origin) : NULL;
     if (!origin) {
         hr__rows_drop(r);
         return NULL;
     }
-    r->c.origin = memset(origin, 0xff, (size_t)room * sizeof *origin);
+    r->c.origin = memset(origin, 0xff, (size_t)capacity * sizeof *origin);
     hr__rows_drop(p->filling);
     p->filling = r;
     p->cut = true;
     return &r->c;
 }
 
-hr_columns *hr__unit_laid_rows(hr_plan *p, const hr__row_layout *form, const char *record, int64_t count)
+hr_columns *hr__unit_laid_rows(hr_plan *p, const hr__row_layout *form, const char *laid, int64_t count)
 {
     rows *r = hr__rows_new(p->stage->engine, p->ds, p->ds);
     if (!r) return NULL;
     r->form = form;
-    r->record = record;
+    r->laid = laid;
     r->c.rows = count;
     hr__rows_drop(p->filling);
     p->filling = r;

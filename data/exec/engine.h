@@ -103,7 +103,7 @@ struct engine {
     stage **stage;
     moving *moving; /* by depth: as many as `depths` */
     int depths;
-    int stages, stage_room;
+    int stages, stage_capacity;
     hr_work *work[MAX_THREADS]; /* made when first needed */
     int max_workers, window;
     int64_t unit_rows;
@@ -112,9 +112,9 @@ struct engine {
     size_t budget;
 
     shared_table shared;         /* guarded by the lock */
-    struct place_layouts *forms; /* of records, each place's; guarded by the lock */
+    struct place_layouts *forms; /* the row layouts of each place; guarded by the lock */
     noted_file *file;            /* known to this iterator: those that were met, by the order of meeting */
-    int32_t files, file_room;
+    int32_t files, file_capacity;
     hr__map file_number; /* by name */
     hr_report_line report[MAX_REPORT];
     int reports;
@@ -202,7 +202,7 @@ void hr__engine_sweep(engine *e);
 void hr__engine_free_stages(engine *e); /* nobody else is here any more */
 
 /* order.c */
-hr_status hr__order_kept(engine *e, hr_error *err);
+hr_status hr__order_unchanged(engine *e, hr_error *err);
 
 /* cancel.c */
 void hr__engine_cancel(engine *e); /* from any thread; waits for nothing */

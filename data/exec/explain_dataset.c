@@ -27,12 +27,12 @@ static void write_field(hr__text *t, const hr_field *f, int levels)
 
 static void write_schema(hr__text *t, const hr_schema *schema)
 {
-    enum { MOST = 8 };
-    for (int i = 0; i < schema->fields && i < MOST; i++) {
+    enum { MAX = 8 };
+    for (int i = 0; i < schema->fields && i < MAX; i++) {
         if (i) hr__text_add(t, ", ");
         write_field(t, &schema->field[i], schema->levels);
     }
-    if (schema->fields > MOST) hr__text_printf(t, ", and %d more", schema->fields - MOST);
+    if (schema->fields > MAX) hr__text_printf(t, ", and %d more", schema->fields - MAX);
 }
 
 /* ---- a stage ---- */

@@ -217,7 +217,7 @@ static bool gather_columns(rows *r, const hr_span *span, int64_t spans, int side
     return done;
 }
 
-/* Of spans that are records alone, and others that are none: the former become columns before. */
+/* Spans of which some are in row layout alone: these become columns first. */
 static bool gather_mixed(rows *r, const hr_span *span, int64_t spans, hr_work *w)
 {
     rows *fresh = hr__rows_new(r->engine, r->keeps, r->shape);
@@ -243,15 +243,15 @@ static bool gather_mixed(rows *r, const hr_span *span, int64_t spans, hr_work *w
 /* A long run is copied faster by column, if it has any. */
 static bool gather_spans_gather(rows *r, const hr_span *span, int64_t spans, int sides, hr_work *w)
 {
-    int64_t elements = 0, bare = 0, records = 0;
+    int64_t elements = 0, bare = 0, laid_spans = 0;
     for (int64_t i = 0; i < spans; i++) {
-        if (i + AHEAD < spans) __builtin_prefetch(&((const rows *)span[i + AHEAD].in)->record);
+        if (i + AHEAD < spans) __builtin_prefetch(&((const rows *)span[i + AHEAD].in)->laid);
         elements += span[i].count;
         bare += are_bare(span[i].in);
-        records += ((const rows *)span[i].in)->record != NULL;
+        laid_spans += ((const rows *)span[i].in)->laid != NULL;
     }
-    if (bare > 0 && records < spans) return gather_mixed(r, span, spans, w);
-    if (sides > 1 || records < spans || (bare == 0 && elements >= 2 * spans))
+    if (bare > 0 && laid_spans < spans) return gather_mixed(r, span, spans, w);
+    if (sides > 1 || laid_spans < spans || (bare == 0 && elements >= 2 * spans))
         return gather_columns(r, span, spans, sides, w);
     r->c.rows = elements;
     return hr__gather_laid_rows(r, span, spans, w);

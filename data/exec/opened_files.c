@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK = 4096, WHOLE = 64 * 1024 /* no larger than this: all of it is looked at */, MOST_BLOCKS = 16 };
+enum { BLOCK = 4096, WHOLE = 64 * 1024 /* no larger than this: all of it is looked at */, MAX_BLOCKS = 16 };
 static const int64_t APART = 32 << 20; /* one more block for each, so that looking costs little beside reading */
 
 /* ---- a sample of a file ---- */
@@ -57,7 +57,7 @@ static bool add_block(const sampled *s, int64_t offset, uint32_t *sum)
 static bool add_blocks(const sampled *s, int64_t size, uint32_t *sum)
 {
     const int64_t wanted = size <= WHOLE ? (size + BLOCK - 1) / BLOCK : 4 + size / APART;
-    const int64_t blocks = wanted < MOST_BLOCKS ? wanted : MOST_BLOCKS, last = size > BLOCK ? size - BLOCK : 0;
+    const int64_t blocks = wanted < MAX_BLOCKS ? wanted : MAX_BLOCKS, last = size > BLOCK ? size - BLOCK : 0;
     for (int64_t i = 0; i < blocks; i++) {
         const int64_t offset = blocks > 1 ? last / (blocks - 1) * i + last % (blocks - 1) * i / (blocks - 1) : 0;
         if (!add_block(s, offset, sum)) return false;
@@ -79,12 +79,12 @@ static uint64_t digest_of(const char *name, const hr_file_about *about)
 
 static bool add_file(engine *e, noted_file file)
 {
-    if (e->files == e->file_room) {
-        const int32_t room = e->file_room ? 2 * e->file_room : 8;
-        noted_file *grown = hr_realloc(e->file, (size_t)room * sizeof *grown);
+    if (e->files == e->file_capacity) {
+        const int32_t capacity = e->file_capacity ? 2 * e->file_capacity : 8;
+        noted_file *grown = hr_realloc(e->file, (size_t)capacity * sizeof *grown);
         if (!grown) return false;
         e->file = grown;
-        e->file_room = room;
+        e->file_capacity = capacity;
     }
     if (hr__map_add(&e->file_number, file.name, strlen(file.name), e->files, NULL) != HR_OK) return false;
     e->file[e->files++] = file;

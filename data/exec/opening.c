@@ -33,14 +33,14 @@ void hr_plan_disordered(hr_plan *p)
 static int free_input(hr_plan *p)
 {
     if (p->closed_inputs > 0) return p->closed_input[--p->closed_inputs];
-    if (p->ins >= p->in_room) {
-        const int room = 2 * p->ins + 4;
-        input **in = hr_realloc(p->in, (size_t)room * sizeof *in);
+    if (p->ins >= p->in_capacity) {
+        const int capacity = 2 * p->ins + 4;
+        input **in = hr_realloc(p->in, (size_t)capacity * sizeof *in);
         if (in) p->in = in;
-        int *closed = in ? hr_realloc(p->closed_input, (size_t)room * sizeof *closed) : NULL;
+        int *closed = in ? hr_realloc(p->closed_input, (size_t)capacity * sizeof *closed) : NULL;
         if (!closed) return -1;
         p->closed_input = closed;
-        p->in_room = room;
+        p->in_capacity = capacity;
     }
     input *in = hr_calloc(1, sizeof *in);
     if (!in) return -1;

@@ -37,7 +37,7 @@ bool hr__stage_head_ready(stage *s)
     return hr__stage_unit(s, s->taken)->ready || (s->unordered && !s->engine->restored && bring_forward(s));
 }
 
-hr_status hr__order_kept(engine *e, hr_error *err)
+hr_status hr__order_unchanged(engine *e, hr_error *err)
 {
     hr__engine_lock(e);
     const bool disordered = e->disordered;

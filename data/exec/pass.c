@@ -6,8 +6,8 @@
 static hr_span *add_out(hr_plan *p, int64_t spans)
 {
     parts *to = p->top ? p->stage->current->parts : NULL;
-    if (!p->top) return hr__spans_add(&p->out, &p->outs, &p->out_room, spans);
-    return to ? hr__spans_add(&to->span, &to->count, &to->room, spans) : NULL;
+    if (!p->top) return hr__spans_add(&p->out, &p->outs, &p->out_capacity, spans);
+    return to ? hr__spans_add(&to->span, &to->count, &to->capacity, spans) : NULL;
 }
 
 static int64_t *out_count(hr_plan *p) { return p->top ? &p->stage->current->parts->count : &p->outs; }

@@ -157,7 +157,7 @@ static int64_t good_size(const stage *s, int64_t elements, uint64_t ns)
 }
 
 /* A unit of large records is small, so that several fit into the budget: those that others read, or wait in a ring. */
-static int64_t most_by_bytes(const engine *e, const rows *r)
+static int64_t max_by_bytes(const engine *e, const rows *r)
 {
     enum { UNITS = 16 };
     const size_t element = (hr__rows_size(r) + hr__strings_size(r)) / (size_t)r->c.elements + 1;
@@ -175,7 +175,7 @@ static int64_t plan_parts(const stage *s)
 }
 
 /* Unless their work is slow, and slower than their plan. */
-static int64_t least_size(const stage *s, int64_t elements, int64_t parts, uint64_t plan_ns, uint64_t work_ns)
+static int64_t min_size(const stage *s, int64_t elements, int64_t parts, uint64_t plan_ns, uint64_t work_ns)
 {
     const uint64_t good = plan_ns > 4 * UNIT_NS ? plan_ns : 4 * UNIT_NS;
     const int64_t fast = (int64_t)(good * (uint64_t)elements / (work_ns + 1));
@@ -188,14 +188,14 @@ static void learn_size(stage *s, const unit *u, int64_t parts, uint64_t ns, uint
     const engine *e = s->engine;
     if (u->elements == 0 || !u->rows || u->rows->c.elements == 0) return;
     s->element_rows = (u->rows->c.rows + u->rows->c.elements - 1) / u->rows->c.elements;
-    int64_t size = good_size(s, u->elements, ns), most = parts > MAX_UNIT_ROWS ? parts : MAX_UNIT_ROWS;
-    const int64_t least = least_size(s, u->elements, parts, ns - work_ns, work_ns);
-    if (size < least) size = least;
-    const int64_t fit = most_by_bytes(e, u->rows);
-    if (fit < most) most = fit;
-    if (e->unit_rows) size = most = e->unit_rows;
-    if (s->top->groups && s->element_rows > 0) most = power_below(most / s->element_rows);
-    if (size > most) size = most;
+    int64_t size = good_size(s, u->elements, ns), max = parts > MAX_UNIT_ROWS ? parts : MAX_UNIT_ROWS;
+    const int64_t min = min_size(s, u->elements, parts, ns - work_ns, work_ns);
+    if (size < min) size = min;
+    const int64_t fit = max_by_bytes(e, u->rows);
+    if (fit < max) max = fit;
+    if (e->unit_rows) size = max = e->unit_rows;
+    if (s->top->groups && s->element_rows > 0) max = power_below(max / s->element_rows);
+    if (size > max) size = max;
     s->unit_elements = size < 1 ? 1 : size;
 }
 

@@ -104,12 +104,12 @@ static bool add_op(stage *s, hr_dataset *ds, const hr_settings *settings)
     if (ds->op->traits & HR_IGNORES_ERRORS) s->ignores = ds;
     s->numbered |= (ds->op->traits & HR_RANDOM_ROWS) != 0;
     if (!ds->op->work) return true;
-    if (s->works == s->work_room) {
-        const int room = s->work_room ? 2 * s->work_room : 4;
-        applied *grown = hr_realloc(s->work, (size_t)room * sizeof *grown);
+    if (s->works == s->work_capacity) {
+        const int capacity = s->work_capacity ? 2 * s->work_capacity : 4;
+        applied *grown = hr_realloc(s->work, (size_t)capacity * sizeof *grown);
         if (!grown) return false;
         s->work = grown;
-        s->work_room = room;
+        s->work_capacity = capacity;
     }
     memmove(s->work + 1, s->work, (size_t)s->works++ * sizeof *s->work);
     s->work[0] = (applied){ds, *settings, s->ignores};
@@ -185,12 +185,12 @@ static bool is_blind(const hr_plan *puller)
 
 static bool more_stages(engine *e, int depth)
 {
-    if (e->stages == e->stage_room) {
-        const int room = e->stage_room ? 2 * e->stage_room : 8;
-        stage **stages = hr_realloc(e->stage, (size_t)room * sizeof *stages);
+    if (e->stages == e->stage_capacity) {
+        const int capacity = e->stage_capacity ? 2 * e->stage_capacity : 8;
+        stage **stages = hr_realloc(e->stage, (size_t)capacity * sizeof *stages);
         if (!stages) return false;
         e->stage = stages;
-        e->stage_room = room;
+        e->stage_capacity = capacity;
     }
     if (depth < e->depths) return true;
     moving *deeper = hr_realloc(e->moving, ((size_t)depth + 1) * sizeof *deeper);

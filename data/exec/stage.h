@@ -28,7 +28,7 @@ typedef struct unit {
     int64_t elements;  /* planned */
     int64_t first_row; /* its planned number; -1: the rows have theirs */
     int32_t *cut;      /* elements emitted when each element of the next level was closed */
-    int64_t cuts, cut_room;
+    int64_t cuts, cut_capacity;
     void *blob; /* the plan operator's message to its own work */
     rows *rows;
     token *before;  /* where the stage stood when it opened: of the first unit alone */
@@ -66,7 +66,7 @@ struct hr_plan {
     hr_settings settings, below_settings; /* of options that stand above; and of those between this and `below` too */
     void *state, *blob;
     input **in;
-    int ins, in_room;
+    int ins, in_capacity;
     int *closed_input, closed_inputs; /* numbers of those that were closed; as much room as `in` */
     int64_t opened_elements;          /* how many made a good unit of the one that was closed last; 0: not known */
     input *saved;                     /* loaded positions of inputs that the operator has yet to open again */
@@ -82,7 +82,7 @@ struct hr_plan {
     struct shared *shared; /* with other openings; NULL: nothing */
     int64_t room, emitted;
     hr_span *out; /* of a node below the top */
-    int64_t outs, out_room, taken;
+    int64_t outs, out_capacity, taken;
     int64_t closed; /* so many of the elements emitted are in closed ones */
     rows *filling;
     int64_t fill_rows; /* how many rows a source's unit had lately */
@@ -104,11 +104,11 @@ struct stage {
     stage *reader; /* the stage that pulls from this one */
     hr_dataset *ds;
     applied *work;
-    int works, work_room, depth;
+    int works, work_capacity, depth;
     const hr_dataset *ignores; /* the ignore_errors above plan, and above all stages below; NULL: none */
     bool numbered;             /* rows carry their planned numbers */
     bool cells;                /* the reader holds single rows: their strings move into cells */
-    bool blind;                /* the reader's plan never looks at rows: they may be records alone */
+    bool blind;                /* the reader's plan never looks at rows: they may be in row layout alone */
     int64_t rows_planned;      /* saved, if numbered */
     uint64_t path;             /* key of all randomness in this opening */
     token *from;               /* loaded: where to begin */
@@ -180,7 +180,7 @@ const hr_dataset *hr__stage_shape(const stage *s);
 hr_status hr__stage_plan(stage *s, unit *u, parts *returned);
 
 /* emit.c */
-int64_t hr__whole_groups(const stage *s, int64_t room, int64_t most); /* instead of about `room` elements */
+int64_t hr__whole_groups(const stage *s, int64_t room, int64_t max); /* instead of about `room` elements */
 
 /* stage_input.c */
 bool hr__input_find(hr_plan *p, input *in, hr_status *none);

@@ -119,7 +119,7 @@ hr_status hr__plan_node_run(hr_plan *p)
     p->filling = NULL;
     if (r) {
         if (r->c.levels == 0) r->c.elements = r->c.rows;
-        p->fill_rows = r->c.rows >= r->room ? 2 * r->c.rows : r->c.rows + r->c.rows / 4 + 16;
+        p->fill_rows = r->c.rows >= r->capacity ? 2 * r->c.rows : r->c.rows + r->c.rows / 4 + 16;
     }
     if (r && r->c.elements > 0)
         hr_emit(p, (hr_span){&r->c, 0, (int32_t)r->c.elements});
@@ -147,7 +147,7 @@ static hr_status fill_node(hr_plan *p, hr_plan *from, int64_t at_most)
             if (from->error.code) hr__plan_node_fail(p, &from->error);
             return HR_END;
         }
-        from->room = at_most < MAX_UNIT_ROWS ? at_most : MAX_UNIT_ROWS; /* a source makes room for so many */
+        from->capacity = at_most < MAX_UNIT_ROWS ? at_most : MAX_UNIT_ROWS; /* a source makes space for so many */
         if (hr__plan_node_run(from) == HR_WAIT && from->outs == 0) return HR_WAIT;
     }
     return HR_OK;

@@ -220,14 +220,14 @@ static void *cut_cell(store *s, size_t bytes)
     return at;
 }
 
-static bool store_make_room(cell_stack *stack)
+static bool store_reserve(cell_stack *stack)
 {
-    if (stack->cut < stack->room) return true;
-    int64_t room = stack->room ? 2 * stack->room : 64;
-    void **cells = hr_realloc(stack->cell, (size_t)room * sizeof *cells);
+    if (stack->cut < stack->capacity) return true;
+    int64_t capacity = stack->capacity ? 2 * stack->capacity : 64;
+    void **cells = hr_realloc(stack->cell, (size_t)capacity * sizeof *cells);
     if (!cells) return false;
     stack->cell = cells;
-    stack->room = room;
+    stack->capacity = capacity;
     return true;
 }
 
@@ -239,7 +239,7 @@ static void *pop_cell(store *s, uint32_t steps)
         s->free_cells -= bytes;
         return stack->cell[--stack->count];
     }
-    if (!store_make_room(stack)) return NULL;
+    if (!store_reserve(stack)) return NULL;
     void *at = cut_cell(s, bytes);
     if (!at) return NULL;
     stack->cut++;

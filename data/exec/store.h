@@ -28,7 +28,7 @@ typedef struct block {
 
 typedef struct cell_stack {
     void **cell; /* pointers, so that a free cell is not touched */
-    int64_t count, room;
+    int64_t count, capacity;
     int64_t cut; /* how many there are of this size; room is never less, so giving one back cannot fail */
 } cell_stack;
 

@@ -45,15 +45,15 @@ void hr__token_writer_free(hr_token_writer *w)
 
 static unsigned char *token_reserve(hr_token_writer *w, size_t size)
 {
-    if (w->size + size > w->room) {
-        const size_t room = 2 * w->room + size + 64;
-        unsigned char *data = hr_realloc(w->data, room);
+    if (w->size + size > w->capacity) {
+        const size_t capacity = 2 * w->capacity + size + 64;
+        unsigned char *data = hr_realloc(w->data, capacity);
         if (!data) {
             w->failed = true;
             return NULL;
         }
         w->data = data;
-        w->room = room;
+        w->capacity = capacity;
     }
     return w->data + w->size;
 }
@@ -79,15 +79,15 @@ void hr_write_i64(hr_token_writer *w, int64_t value)
 
 void hr__token_link(hr_token_writer *w, token_link link)
 {
-    if (w->links == w->link_room) {
-        const int room = w->link_room ? 2 * w->link_room : 4;
-        token_link *grown = hr_realloc(w->link, (size_t)room * sizeof *grown);
+    if (w->links == w->link_capacity) {
+        const int capacity = w->link_capacity ? 2 * w->link_capacity : 4;
+        token_link *grown = hr_realloc(w->link, (size_t)capacity * sizeof *grown);
         if (!grown) {
             w->failed = true;
             return;
         }
         w->link = grown;
-        w->link_room = room;
+        w->link_capacity = capacity;
     }
     link.at = (uint32_t)w->size;
     hr__token_ref(link.to);

@@ -48,9 +48,9 @@ struct token {
 
 struct hr_token_writer {
     unsigned char *data;
-    size_t size, room;
+    size_t size, capacity;
     token_link *link;
-    int links, link_room;
+    int links, link_capacity;
     bool failed;
     bool at_end; /* inputs whose stages are over say where these ended, not where their last unit began */
 };

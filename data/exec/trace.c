@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST_EVENTS = 1 << 20 /* what comes later is counted only */, NAME = 120 };
+enum { MAX_EVENTS = 1 << 20 /* what comes later is counted only */, NAME = 120 };
 
 typedef struct event {
     uint64_t start, end;
@@ -20,7 +20,7 @@ struct trace {
     char *path;
     uint64_t started;
     event *event;
-    int64_t events, room, dropped;
+    int64_t events, capacity, dropped;
     char (*name)[NAME];
     int32_t names;
 };
@@ -52,13 +52,13 @@ static int32_t number_of(trace *t, const char *name)
 
 static void trace_add(trace *t, event e)
 {
-    if (t->events == t->room) {
-        const int64_t room = t->room ? 2 * t->room : 1024;
-        event *grown = room > MOST_EVENTS ? NULL : hr_realloc(t->event, (size_t)room * sizeof *grown);
+    if (t->events == t->capacity) {
+        const int64_t capacity = t->capacity ? 2 * t->capacity : 1024;
+        event *grown = capacity > MAX_EVENTS ? NULL : hr_realloc(t->event, (size_t)capacity * sizeof *grown);
         t->dropped += grown == NULL;
         if (!grown) return;
         t->event = grown;
-        t->room = room;
+        t->capacity = capacity;
     }
     t->event[t->events++] = e;
 }

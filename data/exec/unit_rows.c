@@ -73,35 +73,36 @@ void *hr__rows_held(rows *r, size_t size)
     return block_bytes(b);
 }
 
-size_t hr__column_stride(size_t width, int64_t room) { return (((size_t)room * width + 63) / 64 | 1) * 64; }
+size_t hr__column_stride(size_t width, int64_t capacity) { return (((size_t)capacity * width + 63) / 64 | 1) * 64; }
 
-static size_t field_bytes(const hr_dataset *shape, int i, int64_t room)
+static size_t field_bytes(const hr_dataset *shape, int i, int64_t capacity)
 {
-    return shape->width[i] ? hr__column_stride(shape->width[i], room) : hr__column_stride(sizeof(int32_t), room + 1);
+    return shape->width[i] ? hr__column_stride(shape->width[i], capacity)
+                           : hr__column_stride(sizeof(int32_t), capacity + 1);
 }
 
-bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t room)
+bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t capacity)
 {
     const int fields = shape->out.schema.fields;
     const size_t heads = hr__column_stride(sizeof(hr_column), fields),
                  rooms = hr__column_stride(sizeof(int64_t), fields);
     size_t total = heads + rooms;
-    for (int i = 0; i < fields; i++) total += field_bytes(shape, i, room);
+    for (int i = 0; i < fields; i++) total += field_bytes(shape, i, capacity);
     char *at = hr__rows_array(r, total);
     if (!at) return false;
     r->shape = shape;
     r->c.schema = &shape->out.schema;
     r->c.column = memset(at, 0, heads + rooms);
-    r->value_room = (int64_t *)(void *)(at + heads);
-    r->room = room;
+    r->value_capacity = (int64_t *)(void *)(at + heads);
+    r->capacity = capacity;
     at += heads + rooms;
     for (int i = 0; i < fields; i++) {
         hr_column *column = &r->c.column[i];
         if (shape->width[i])
             column->values = at;
         else
-            memset(column->splits[0] = (int32_t *)(void *)at, 0, ((size_t)room + 1) * sizeof(int32_t));
-        at += field_bytes(shape, i, room);
+            memset(column->splits[0] = (int32_t *)(void *)at, 0, ((size_t)capacity + 1) * sizeof(int32_t));
+        at += field_bytes(shape, i, capacity);
     }
     return true;
 }
@@ -206,14 +207,14 @@ parts *hr__parts_new(returns *home)
     return p;
 }
 
-hr_span *hr__spans_add(hr_span **span, int64_t *count, int64_t *room, int64_t more)
+hr_span *hr__spans_add(hr_span **span, int64_t *count, int64_t *capacity, int64_t more)
 {
-    if (*count + more > *room) {
-        const int64_t wanted = *count + more > 2 * *room ? *count + more + 15 : 2 * *room;
+    if (*count + more > *capacity) {
+        const int64_t wanted = *count + more > 2 * *capacity ? *count + more + 15 : 2 * *capacity;
         hr_span *grown = hr_realloc(*span, (size_t)wanted * sizeof *grown);
         if (!grown) return NULL;
         *span = grown;
-        *room = wanted;
+        *capacity = wanted;
     }
     *count += more;
     return *span + (*count - more);
@@ -223,7 +224,7 @@ bool hr__parts_add(parts *p, hr_span span)
 {
     hr_span *last = p->count ? &p->span[p->count - 1] : NULL;
     if (last && p->sides == 1 && span_joins(last, span)) return true;
-    hr_span *to = hr__spans_add(&p->span, &p->count, &p->room, 1);
+    hr_span *to = hr__spans_add(&p->span, &p->count, &p->capacity, 1);
     if (to) *to = span;
     return to != NULL;
 }

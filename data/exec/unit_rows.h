@@ -16,7 +16,7 @@ typedef struct parts {
     struct parts *next;
     struct returns *home;
     hr_span *span; /* the first element's, the next one's, ...: one each, but `sides` of zip */
-    int64_t count, room;
+    int64_t count, capacity;
     int sides;
 } parts;
 
@@ -30,12 +30,11 @@ typedef struct returns {
 } returns;
 
 struct rows {
-    hr_columns c; /* first: operators see only this */
-    int32_t refs; /* spans, and the ring; touched by the plan of the one stage that reads these rows: no atomic */
-    bool aliases; /* columns are those of `parts` */
-    cell *cell;   /* one a row, once its strings have moved there; NULL: they have not */
-    const char
-        *record; /* the rows as records of that form; NULL: they are not. Without c.column they are nothing else */
+    hr_columns c;     /* first: operators see only this */
+    int32_t refs;     /* spans, and the ring; touched by the plan of the one stage that reads these rows: no atomic */
+    bool aliases;     /* columns are those of `parts` */
+    cell *cell;       /* one a row, once its strings have moved there; NULL: they have not */
+    const char *laid; /* the rows in row layout `form`; NULL: they are in columns only. Without c.column: only here */
     const hr__row_layout *form;
     rows *next; /* of the free list */
     engine *engine;
@@ -47,21 +46,21 @@ struct rows {
     parts *parts;
     size_t cell_bytes;
     size_t given_up; /* bytes of blocks that were needed while the unit was worked on */
-    block *held;     /* cells and records: what stays when columns go */
-    int64_t room, *value_room;
+    block *held;     /* cells and rows in row layout: they stay when columns go */
+    int64_t capacity, *value_capacity;
 };
 
-/* Rows that are records alone. Only gathering sees them: see stage.blind. */
+/* Rows in row layout alone, without columns. Only gathering sees them: see stage.blind. */
 static inline bool are_bare(const hr_columns *c) { return !c->column; }
 
 rows *hr__rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape);
 /* Bytes of a column, rounded up to odd multiples of a cache line: no two of 64 neighbours lie a multiple of 4096 bytes
  * apart, where writing rows would have all of them in one set of the cache. */
-size_t hr__column_stride(size_t width, int64_t room);
+size_t hr__column_stride(size_t width, int64_t capacity);
 void *hr__rows_array(rows *r, size_t size);                                /* on a cache line; NULL: no memory */
 void *hr__rows_bytes(rows *r, size_t size);                                /* for strings */
 void *hr__rows_held(rows *r, size_t size);                                 /* stays when columns go */
-bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t room);     /* new columns; sets room */
+bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t capacity); /* new columns; sets capacity */
 void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans); /* so many together; counts their cells */
 void hr__rows_drop(rows *r); /* one reference to all of them. NULL: nothing */
 bool hr__rows_to_cells(rows *r, hr_work *w);
@@ -78,7 +77,7 @@ static inline bool span_joins(hr_span *last, hr_span span)
 
 /* Makes an array longer and gives the first of `more` new ones, to be filled in; NULL: no memory, and it is as it
  * was. */
-hr_span *hr__spans_add(hr_span **span, int64_t *count, int64_t *room, int64_t more);
+hr_span *hr__spans_add(hr_span **span, int64_t *count, int64_t *capacity, int64_t more);
 
 parts *hr__parts_new(returns *home);
 bool hr__parts_add(parts *p, hr_span span);      /* takes the span if there is memory */
@@ -87,7 +86,7 @@ void hr__parts_drop(returns *home, parts *list); /* by the plan that counts them
 returns *hr__returns_new(engine *e);
 void hr__returns_close(returns *home); /* the stage goes: no thread is inside it */
 
-/* records.c. False: no memory. */
+/* waiting_rows.c. False: no memory. */
 bool hr__rows_to_row_layout(rows *r, hr_work *w, bool alone);                       /* alone: the columns go */
 bool hr__gather_laid_rows(rows *r, const hr_span *span, int64_t spans, hr_work *w); /* r->c.rows of them */
 

@@ -1,6 +1,5 @@
-/* Rows that wait in an operator which holds single ones, such as a shuffle, are drawn from all over memory. By column
- * that is a miss of the cache for each value; so they lie there as records, and become columns again where they are
- * gathered. */
+/* An operator that holds single rows, such as a shuffle, draws them from all over memory. By column that would be a
+ * cache miss for each value, so these rows are stored in row layout, and become columns again when they are gathered. */
 #include "data/exec/engine.h"
 #include <string.h>
 
@@ -53,20 +52,20 @@ static void drop_columns(rows *r)
     r->array_left = 0;
     r->c.column = NULL;
     r->c.origin = NULL;
-    r->value_room = NULL;
+    r->value_capacity = NULL;
 }
 
 bool hr__rows_to_row_layout(rows *r, hr_work *w, bool alone)
 {
-    if (r->record || r->c.schema->fields < FEWEST_COLUMNS || r->c.rows == 0) return true;
+    if (r->laid || r->c.schema->fields < FEWEST_COLUMNS || r->c.rows == 0) return true;
     hr__row_layout *need = hr__store_scratch(&w->engine->store, &w->runs, hr__row_layout_bytes(r->c.schema->fields));
     if (!need) return false;
     if (!hr__row_layout_measure(&r->c, need)) return true;
     const hr__row_layout *form = waiting_rows_join(r->engine, r->shape, need);
-    char *record = form ? hr__rows_held(r, (size_t)r->c.rows * form->size + STRING_SLACK) : NULL;
-    if (!record) return false;
-    hr__columns_to_row_layout(&r->c, form, record);
-    r->record = record;
+    char *laid = form ? hr__rows_held(r, (size_t)r->c.rows * form->size + STRING_SLACK) : NULL;
+    if (!laid) return false;
+    hr__columns_to_row_layout(&r->c, form, laid);
+    r->laid = laid;
     r->form = form;
     if (alone && !r->aliases) drop_columns(r);
     return true;
@@ -88,39 +87,39 @@ static hr__laid_rows *set_of(sorter *s, const hr__row_layout *form)
     return &s->set[i];
 }
 
-static void find_records(sorter *s, const hr_span *span, int64_t spans)
+static void find_laid_rows(sorter *s, const hr_span *span, int64_t spans)
 {
     int32_t row = 0;
     for (int64_t i = 0; i < spans; i++) {
         const rows *from = (const rows *)span[i].in;
         hr__laid_rows *set = set_of(s, from->form);
-        const char *record = from->record + (size_t)span[i].first * from->form->size;
-        for (int32_t k = 0; k < span[i].count; k++, record += from->form->size) {
-            set->record[set->count] = record;
+        const char *laid = from->laid + (size_t)span[i].first * from->form->size;
+        for (int32_t k = 0; k < span[i].count; k++, laid += from->form->size) {
+            set->laid[set->count] = laid;
             set->row[set->count++] = row++;
         }
     }
 }
 
 /* Records by their form. NULL: no memory. */
-static hr__laid_rows *sort_records(const hr_span *span, int64_t spans, int64_t rows, hr_work *w, int64_t *sets)
+static hr__laid_rows *sort_laid_rows(const hr_span *span, int64_t spans, int64_t rows, hr_work *w, int64_t *sets)
 {
     const size_t each = sizeof(char *) + sizeof(int32_t);
     char *memory =
         hr__store_scratch(&w->engine->store, &w->runs, (size_t)spans * sizeof(hr__laid_rows) + (size_t)rows * each);
     if (!memory) return NULL;
     sorter s = {(hr__laid_rows *)(void *)memory, 0};
-    const char **record = (const char **)(void *)(s.set + spans);
-    int32_t *row = (int32_t *)(void *)(record + rows);
+    const char **laid = (const char **)(void *)(s.set + spans);
+    int32_t *row = (int32_t *)(void *)(laid + rows);
     for (int64_t i = 0; i < spans; i++) set_of(&s, ((const struct rows *)span[i].in)->form)->count += span[i].count;
     for (int64_t i = 0; i < s.sets; i++) {
-        s.set[i].record = record;
+        s.set[i].laid = laid;
         s.set[i].row = row;
-        record += s.set[i].count;
+        laid += s.set[i].count;
         row += s.set[i].count;
         s.set[i].count = 0;
     }
-    find_records(&s, span, spans);
+    find_laid_rows(&s, span, spans);
     *sets = s.sets;
     return s.set;
 }
@@ -175,19 +174,19 @@ static bool new_columns(rows *r, const columns_plan *p)
 {
     const int fields = p->shape->out.schema.fields;
     r->c.column = hr__rows_array(r, (size_t)fields * sizeof *r->c.column);
-    r->value_room = hr__rows_array(r, (size_t)fields * sizeof *r->value_room);
-    char *at = r->c.column && r->value_room ? hr__rows_array(r, measure_columns(p, r->c.column)) : NULL;
+    r->value_capacity = hr__rows_array(r, (size_t)fields * sizeof *r->value_capacity);
+    char *at = r->c.column && r->value_capacity ? hr__rows_array(r, measure_columns(p, r->c.column)) : NULL;
     if (!at) return false;
     lay_columns(p, r->c.column, at);
-    for (int i = 0; i < fields; i++) r->value_room[i] = r->c.column[i].count;
-    r->room = p->rows;
+    for (int i = 0; i < fields; i++) r->value_capacity[i] = r->c.column[i].count;
+    r->capacity = p->rows;
     return true;
 }
 
 bool hr__gather_laid_rows(rows *r, const hr_span *span, int64_t spans, hr_work *w)
 {
     int64_t sets;
-    const hr__laid_rows *set = sort_records(span, spans, r->c.rows, w, &sets);
+    const hr__laid_rows *set = sort_laid_rows(span, spans, r->c.rows, w, &sets);
     if (!set || !new_columns(r, &(columns_plan){set, sets, r->c.rows, r->shape})) return false;
     bool origins = false;
     for (int64_t i = 0; i < sets; i++) origins |= set[i].form->origins;

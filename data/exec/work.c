@@ -311,14 +311,14 @@ void hr_adopt_schema(hr_work *w, hr_columns *c)
     c->schema = &w->op->ds->out.schema;
 }
 
-static bool grow_values(rows *r, hr_column *column, int64_t room, size_t width)
+static bool grow_values(rows *r, hr_column *column, int64_t capacity, size_t width)
 {
-    char *values = hr__rows_array(r, hr__column_stride(width, room));
+    char *values = hr__rows_array(r, hr__column_stride(width, capacity));
     if (!values) return false;
     if (column->count) memcpy(values, column->values, (size_t)column->count * width);
     column->values = values;
     if (!column->inner) return true;
-    int64_t *inner = hr__rows_array(r, (size_t)room * sizeof *inner);
+    int64_t *inner = hr__rows_array(r, (size_t)capacity * sizeof *inner);
     if (!inner) return false;
     if (column->count) memcpy(inner, column->inner, (size_t)column->count * sizeof *inner);
     column->inner = inner;
@@ -329,12 +329,12 @@ hr_status hr_grow_column(hr_work *w, hr_columns *c, int field, int64_t count, hr
 {
     (void)w;
     rows *r = (rows *)c;
-    int64_t room = r->value_room[field];
-    if (count <= room) return HR_OK;
-    if (room + room / 2 > count) count = room + room / 2;
+    int64_t capacity = r->value_capacity[field];
+    if (count <= capacity) return HR_OK;
+    if (capacity + capacity / 2 > count) count = capacity + capacity / 2;
     if (!grow_values(r, &c->column[field], count, hr_dtype_size(c->schema->field[field].dtype)))
         return hr_no_memory(err, "a column's values");
-    r->value_room[field] = count;
+    r->value_capacity[field] = count;
     return HR_OK;
 }
 

@@ -4,23 +4,23 @@
 
 /* A list grows where its values will lie in the end, or beside the rows if they are only a part of something.
  * (There is one piece of scratch: it holds the slots.) */
-hr_status hr__parse_grow(hr__example_rows *slots, int slot, int64_t room, hr_error *err)
+hr_status hr__parse_grow(hr__example_rows *slots, int slot, int64_t capacity, hr_error *err)
 {
     hr__parse_unit *u = slots->user;
     hr__example_column *c = &slots->column[slot];
     const int home = u->plan->home[slot];
-    if (room < hr__parse_count(u)) room = hr__parse_count(u); /* most lists have a value or more a row */
+    if (capacity < hr__parse_count(u)) capacity = hr__parse_count(u); /* most lists have a value or more a row */
     if (home >= 0) {
         u->rows->column[u->first + home].count = c->count;
-        HR_TRY(hr_grow_column(u->work, u->rows, u->first + home, room, err));
+        HR_TRY(hr_grow_column(u->work, u->rows, u->first + home, capacity, err));
         c->values = u->rows->column[u->first + home].values;
     } else {
-        void *more = hr_row_bytes(u->work, u->rows, (size_t)room * sizeof(hr_view));
+        void *more = hr_row_bytes(u->work, u->rows, (size_t)capacity * sizeof(hr_view));
         if (!more) return hr_no_memory(err, "a list of values");
         if (c->count) memcpy(more, c->values, (size_t)c->count * sizeof(hr_view));
         c->values = more;
     }
-    c->room = room;
+    c->capacity = capacity;
     return HR_OK;
 }
 

@@ -11,7 +11,7 @@ enum {
 /* ---- kernels: one value of each row, from one width to another ---- */
 
 typedef void put_kernel(const char *values, const int32_t *place, int64_t count, char *to, size_t step);
-typedef void get_kernel(char *values, const int32_t *place, int64_t count, const char *const *record, size_t at);
+typedef void get_kernel(char *values, const int32_t *place, int64_t count, const char *const *laid, size_t at);
 
 typedef struct pair {
     uint64_t half[2];
@@ -27,11 +27,11 @@ typedef struct pair {
             memcpy(to, &s, sizeof s);                                                                                  \
         }                                                                                                              \
     }                                                                                                                  \
-    static void get_##name(char *values, const int32_t *place, int64_t count, const char *const *record, size_t at)    \
+    static void get_##name(char *values, const int32_t *place, int64_t count, const char *const *laid, size_t at)      \
     {                                                                                                                  \
         for (int64_t i = 0; i < count; i++) {                                                                          \
             stored s;                                                                                                  \
-            memcpy(&s, record[i] + at, sizeof s);                                                                      \
+            memcpy(&s, laid[i] + at, sizeof s);                                                                        \
             const value v = s;                                                                                         \
             memcpy(values + (size_t)place[i] * sizeof v, &v, sizeof v);                                                \
         }                                                                                                              \
@@ -135,9 +135,9 @@ void hr__columns_to_row_layout(const hr_columns *rows, const hr__row_layout *for
 
 /* ---- reading: how many values ---- */
 
-static int64_t count_of(const hr__row_slot *slot, const char *record)
+static int64_t count_of(const hr__row_slot *slot, const char *laid)
 {
-    return slot->counted ? (uint8_t)record[slot->count_at] : slot->capacity;
+    return slot->counted ? (uint8_t)laid[slot->count_at] : slot->capacity;
 }
 
 int64_t hr__laid_rows_count(const hr__laid_rows *set, int64_t sets, int i)
@@ -146,7 +146,7 @@ int64_t hr__laid_rows_count(const hr__laid_rows *set, int64_t sets, int i)
     for (; sets > 0; sets--, set++) {
         const hr__row_slot *slot = &set->form->slot[i];
         if (!slot->counted) count += set->count * slot->capacity;
-        for (int64_t k = 0; k < set->count && slot->counted; k++) count += count_of(slot, set->record[k]);
+        for (int64_t k = 0; k < set->count && slot->counted; k++) count += count_of(slot, set->laid[k]);
     }
     return count;
 }
@@ -163,7 +163,7 @@ void hr__laid_rows_splits(const hr__laid_rows *set, int64_t sets, int i, int64_t
     splits[0] = 0;
     for (; sets > 0; sets--, set++)
         for (int64_t k = 0; k < set->count; k++)
-            splits[set->row[k] + 1] = (int32_t)count_of(&set->form->slot[i], set->record[k]);
+            splits[set->row[k] + 1] = (int32_t)count_of(&set->form->slot[i], set->laid[k]);
     for (int64_t r = 0; r < rows; r++) splits[r + 1] += splits[r];
 }
 
@@ -171,7 +171,7 @@ void hr__laid_rows_splits(const hr__laid_rows *set, int64_t sets, int i, int64_t
 
 /* Some rows of a set. */
 typedef struct some {
-    const char *const *record;
+    const char *const *laid;
     const int32_t *row;
     int64_t count;
 } some;
@@ -183,14 +183,14 @@ static void place_values(const some *at, const hr__row_slot *slot, uint32_t n, c
     for (int64_t k = 0; k < at->count && !slot->varies; k++)
         place[k] = at->row[k] * (int32_t)slot->capacity + (int32_t)n;
     for (int64_t k = 0; k < at->count && slot->varies; k++)
-        place[k] = n < count_of(slot, at->record[k]) ? splits[at->row[k]] + (int32_t)n : (int32_t)c->count;
+        place[k] = n < count_of(slot, at->laid[k]) ? splits[at->row[k]] + (int32_t)n : (int32_t)c->count;
 }
 
 static void read_run(const some *at, const hr__row_slot *slot, hr_column *c)
 {
     const size_t size = (size_t)slot->capacity * slot->value;
     for (int64_t k = 0; k < at->count; k++)
-        memcpy((char *)c->values + (size_t)at->row[k] * size, at->record[k] + slot->at, size);
+        memcpy((char *)c->values + (size_t)at->row[k] * size, at->laid[k] + slot->at, size);
 }
 
 /* `one`: every row of the column has one value, whatever form it comes from. */
@@ -204,7 +204,7 @@ static void read_field(const some *at, const hr__row_slot *slot, bool one, hr_co
     const kernels *k = kernels_of(slot);
     for (uint32_t n = 0; n < slot->capacity; n++) {
         if (!one) place_values(at, slot, n, c, place);
-        k->get(c->values, one ? at->row : place, at->count, at->record, slot->at + n * slot->width);
+        k->get(c->values, one ? at->row : place, at->count, at->laid, slot->at + n * slot->width);
     }
 }
 
@@ -212,13 +212,13 @@ static void ask_for(const some *at, size_t size)
 {
     const size_t end = size < MAX_LINES * LINE ? size : MAX_LINES * LINE;
     for (int64_t k = 0; k < at->count; k++)
-        for (size_t line = 0; line < end; line += LINE) __builtin_prefetch(at->record[k] + line);
+        for (size_t line = 0; line < end; line += LINE) __builtin_prefetch(at->laid[k] + line);
 }
 
 static some some_of(const hr__laid_rows *set, int64_t first)
 {
     const int64_t left = set->count > first ? set->count - first : 0;
-    return (some){set->record + first, set->row + first, left < BLOCK ? left : BLOCK};
+    return (some){set->laid + first, set->row + first, left < BLOCK ? left : BLOCK};
 }
 
 static void read_origins(const some *at, bool there, hr_origin *origin)
@@ -226,7 +226,7 @@ static void read_origins(const some *at, bool there, hr_origin *origin)
     for (int64_t k = 0; k < at->count; k++) {
         hr_origin *to = &origin[at->row[k]];
         if (there)
-            memcpy(to, at->record[k], sizeof *to);
+            memcpy(to, at->laid[k], sizeof *to);
         else
             *to = hr_origin_of(-1, HR_NO_RECORD, -1);
     }

@@ -45,7 +45,7 @@ void hr__columns_to_row_layout(const hr_columns *rows, const hr__row_layout *for
 /* Rows of one layout, and which row of a unit each becomes. */
 typedef struct hr__laid_rows {
     const hr__row_layout *form;
-    const char **record;
+    const char **laid;
     int32_t *row;
     int64_t count;
 } hr__laid_rows;
@@ -62,6 +62,6 @@ void hr__laid_rows_to_columns(const hr__laid_rows *set, int64_t sets, hr_column 
 
 /* For plan, instead of hr_unit_rows: the unit's rows are `count` rows in row layout, which outlive them. NULL: no
  * memory. */
-hr_columns *hr__unit_laid_rows(hr_plan *p, const hr__row_layout *form, const char *record, int64_t count);
+hr_columns *hr__unit_laid_rows(hr_plan *p, const hr__row_layout *form, const char *laid, int64_t count);
 
 #endif

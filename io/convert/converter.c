@@ -11,10 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { PIECES_PER_THREAD = 2, MOST_PIECES = 64, STAGES = 3 };
+enum { PIECES_PER_THREAD = 2, MAX_PIECES = 64, STAGES = 3 };
 
 typedef struct batch {
-    hr__convert_piece piece[MOST_PIECES];
+    hr__convert_piece piece[MAX_PIECES];
     int count;
     bool last; /* the file ends after it */
     hr_status status;
@@ -128,11 +128,11 @@ static hr_status plan_rows(const hr_convert_opts *o, hr_error *err)
  * memory. */
 static void read_batch(converter *k, batch *b)
 {
-    const int64_t begin = k->plan.from->bytes(k->source), most = (int64_t)k->pieces * HR__CONVERT_PIECE;
+    const int64_t begin = k->plan.from->bytes(k->source), max = (int64_t)k->pieces * HR__CONVERT_PIECE;
     b->count = 0;
     b->last = false;
     b->status = HR_OK;
-    while (b->count < k->pieces && k->plan.from->bytes(k->source) - begin < most && b->status == HR_OK && !b->last) {
+    while (b->count < k->pieces && k->plan.from->bytes(k->source) - begin < max && b->status == HR_OK && !b->last) {
         hr__convert_piece *piece = &b->piece[b->count];
         const hr_status st = k->plan.from->read(k->source, piece, &b->err);
         piece->source = k->source;
@@ -388,7 +388,7 @@ static hr_status converter_prepare(converter *k, hr_error *err)
     HR_TRY(converter_open_input(k, 0, err));
     HR_TRY(hr__lanes_open(&k->plan, &k->lanes, err));
     k->pieces = PIECES_PER_THREAD * (hr_threads() + 1);
-    if (k->pieces > MOST_PIECES) k->pieces = MOST_PIECES;
+    if (k->pieces > MAX_PIECES) k->pieces = MAX_PIECES;
     for (int b = 0; b < STAGES; b++)
         for (int i = 0; i < k->pieces; i++) HR_TRY(make_piece(k, &k->memory[b].piece[i], err));
     if (!o->schema) return HR_OK;

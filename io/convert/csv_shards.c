@@ -14,36 +14,36 @@ struct more_bytes {
 /* The values of a column of lists. */
 typedef struct list_values {
     void *values;
-    size_t room;
+    size_t capacity;
 } list_values;
 
 /* What a piece keeps from file to file. */
 typedef struct csv_piece {
     char *text;
-    size_t text_room;
+    size_t text_capacity;
     hr__csv_block block;
     const hr__csv_format *format; /* of the file at hand */
     hr_column *column;
     list_values *list; /* a column each */
     int lists;
     char *values;
-    size_t values_room;
+    size_t values_capacity;
     void *scratch;
     uint64_t *rejected; /* a bit a row, if there is a policy */
-    size_t rejected_room;
+    size_t rejected_capacity;
     struct more_bytes *bytes; /* what the parser asked for */
     int64_t good;             /* rows in front of the one that ends all; without one, all of them */
     hr__convert_piece *piece;
 } csv_piece;
 
-static bool csv_shards_grow(void *pointer, size_t *room, size_t size)
+static bool csv_shards_grow(void *pointer, size_t *capacity, size_t size)
 {
     void *p;
     memcpy(&p, pointer, sizeof p);
-    if (size <= *room) return true;
+    if (size <= *capacity) return true;
     hr_free(p); /* what was in it is not needed any more */
     p = hr_malloc(size + size / 4);
-    *room = p ? size + size / 4 : 0;
+    *capacity = p ? size + size / 4 : 0;
     memcpy(pointer, &p, sizeof p);
     return p != NULL;
 }
@@ -88,7 +88,7 @@ hr_status hr__csv_piece_take(const hr__csv_source *source, hr__convert_piece *pi
 {
     if (!piece->own) HR_TRY(csv_shards_make(source, piece, err));
     csv_piece *own = piece->own;
-    if (!csv_shards_grow(&own->text, &own->text_room, block->size + PAD))
+    if (!csv_shards_grow(&own->text, &own->text_capacity, block->size + PAD))
         return hr_no_memory(err, "convert: a piece of text");
     memcpy(own->text, block->data, block->size);
     hr__csv_release(source->file);
@@ -118,7 +118,7 @@ static bool csv_shards_grow_list(int c, int64_t count, void *user)
     csv_piece *own = user;
     list_values *list = &own->list[c];
     const size_t size = (size_t)count * own->format->column[c].width;
-    if (size <= list->room) return true;
+    if (size <= list->capacity) return true;
     void *values = hr_realloc(list->values, 2 * size + PAD);
     if (!values) return false;
     *list = (list_values){values, 2 * size};
@@ -149,7 +149,7 @@ static hr_status clear_rejected(const hr__csv_source *source, csv_piece *own, hr
 {
     const size_t size = ((size_t)own->block.rows / 64 + 1) * sizeof *own->rejected;
     if (!source->policy) return HR_OK;
-    if (!csv_shards_grow(&own->rejected, &own->rejected_room, size)) return hr_no_memory(err, "convert: rows");
+    if (!csv_shards_grow(&own->rejected, &own->rejected_capacity, size)) return hr_no_memory(err, "convert: rows");
     memset(own->rejected, 0, size);
     return HR_OK;
 }
@@ -174,7 +174,7 @@ static hr_status lay_out_columns(const hr__csv_source *source, csv_piece *own, h
     const size_t rows = (size_t)own->block.rows;
     size_t size = 0;
     for (int c = 0; c < f->columns; c++) size += column_size(&f->column[c], rows);
-    if (!csv_shards_grow(&own->values, &own->values_room, size)) return hr_no_memory(err, "convert: rows");
+    if (!csv_shards_grow(&own->values, &own->values_capacity, size)) return hr_no_memory(err, "convert: rows");
     size = 0;
     for (int c = 0; c < f->columns; c++) {
         void *here = own->values + size;
@@ -243,8 +243,8 @@ static hr_status csv_shards_encode(const hr__convert_plan *plan, hr__convert_pie
     const csv_piece *own = piece->own;
     const size_t rows = (size_t)(own->block.rows - piece->rejected);
     const size_t bytes = source->format->lists ? LIST_BYTES * own->block.size : own->block.size;
-    const size_t room = rows * (hr__row_writer_room(source->writer) + HR__RECORD_FRAME) + bytes;
-    HR_TRY(hr__piece_reserve(piece, room, rows, &piece->err));
+    const size_t capacity = rows * (hr__row_writer_capacity(source->writer) + HR__RECORD_FRAME) + bytes;
+    HR_TRY(hr__piece_reserve(piece, capacity, rows, &piece->err));
     for (int64_t r = 0; r < own->good; r++) {
         bool test;
         if (is_rejected(own, r)) continue;
@@ -262,11 +262,11 @@ static hr_status csv_shards_encode(const hr__convert_plan *plan, hr__convert_pie
 /* A long row is in memory as text or as records, and both only for a while. */
 static void free_long_text(csv_piece *own)
 {
-    enum { KEPT = 4 << 20 };
-    if (own->text_room <= KEPT) return;
+    enum { RETAINED = 4 << 20 };
+    if (own->text_capacity <= RETAINED) return;
     hr_free(own->text);
     own->text = NULL;
-    own->text_room = 0;
+    own->text_capacity = 0;
 }
 
 void hr__csv_piece_encode(const hr__convert_plan *plan, hr__convert_piece *piece)

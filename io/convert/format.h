@@ -40,11 +40,11 @@ typedef struct hr__convert_piece {
     void *own;    /* what the source's format keeps in a piece */
     int64_t first, rows, blank;
     char *out; /* framed records */
-    size_t out_room, out_used;
+    size_t out_capacity, out_used;
     void *writer; /* of the other format, and what it made of them */
     hr__text text;
     hr__convert_record *record;
-    size_t record_room;
+    size_t record_space;
     int64_t records, dropped, rejected;
     int64_t *missing;     /* a field of the schema */
     hr__rounded *rounded; /* the same; NULL: they are not counted */

@@ -79,33 +79,33 @@ const hr__format *hr__format_of(const char *path)
 }
 
 /* All extensions, of formats and compressions: how many. */
-static int list_extensions(char memory[][16], const char *list[], int most)
+static int list_extensions(char memory[][16], const char *list[], int max)
 {
     int count = 0;
     for (int i = 0; i < FORMATS; i++)
-        for (const char *at = formats[i]->extensions; *at && count < most; at += strspn(at, " ")) {
+        for (const char *at = formats[i]->extensions; *at && count < max; at += strspn(at, " ")) {
             const size_t n = strcspn(at, " ");
             snprintf(memory[count], 16, "%.*s", (int)n, at);
             list[count] = memory[count];
             count++;
             at += n;
         }
-    for (int i = 0; i < hr__codec_count() && count < most; i++)
+    for (int i = 0; i < hr__codec_count() && count < max; i++)
         if (hr__codec_at(i)->extension) list[count++] = hr__codec_at(i)->extension;
     return count;
 }
 
 hr_status hr__format_check_name(const char *out, hr_error *err)
 {
-    enum { MOST = 32 };
-    char memory[MOST][16], given[16];
-    const char *list[MOST], *slash = strrchr(out, '/'), *base = slash ? slash + 1 : out;
+    enum { MAX = 32 };
+    char memory[MAX][16], given[16];
+    const char *list[MAX], *slash = strrchr(out, '/'), *base = slash ? slash + 1 : out;
     const size_t end = plain_size(base);
     size_t dot = end > 0 ? end - 1 : 0;
     while (dot > 0 && base[dot] != '.') dot--;
     if (dot == 0 || end - dot < 2 || end - dot >= sizeof given || hr__is_digit(base[dot + 1])) return HR_OK;
     snprintf(given, sizeof given, "%.*s", (int)(end - dot), base + dot);
-    const char *near = hr_suggest(given, list, list_extensions(memory, list, MOST));
+    const char *near = hr_suggest(given, list, list_extensions(memory, list, MAX));
     hr_fail(err, HR_INVALID_ARGUMENT, "convert.out",
             "convert: expected a folder, or a file of a format that its name says, as people.csv, got '%.80s', where "
             "'%s' says none%s%s%s; for a folder of this name write '%.80s/'",

@@ -3,14 +3,14 @@
 #include "io/framing.h"
 #include <string.h>
 
-static bool pieces_grow(void *pointer, size_t *room, size_t count, size_t each)
+static bool pieces_grow(void *pointer, size_t *capacity, size_t count, size_t each)
 {
     void *p;
     memcpy(&p, pointer, sizeof p);
-    if (count <= *room) return true;
+    if (count <= *capacity) return true;
     p = hr_realloc(p, (count + count / 4) * each);
     if (!p) return false;
-    *room = count + count / 4;
+    *capacity = count + count / 4;
     memcpy(pointer, &p, sizeof p);
     return true;
 }
@@ -18,18 +18,18 @@ static bool pieces_grow(void *pointer, size_t *room, size_t count, size_t each)
 hr_status hr__piece_reserve(hr__convert_piece *piece, size_t bytes, size_t records, hr_error *err)
 {
     const bool good =
-        pieces_grow(&piece->out, &piece->out_room, piece->out_used + bytes, 1) &&
-        pieces_grow(&piece->record, &piece->record_room, (size_t)piece->records + records + 1, sizeof *piece->record);
+        pieces_grow(&piece->out, &piece->out_capacity, piece->out_used + bytes, 1) &&
+        pieces_grow(&piece->record, &piece->record_space, (size_t)piece->records + records + 1, sizeof *piece->record);
     return good ? HR_OK : hr_no_memory(err, "convert: records");
 }
 
 void hr__piece_drop_long(hr__convert_piece *piece)
 {
-    enum { KEPT = 4 << 20 };
-    if (piece->out_room <= KEPT) return;
+    enum { RETAINED = 4 << 20 };
+    if (piece->out_capacity <= RETAINED) return;
     hr_free(piece->out);
     piece->out = NULL;
-    piece->out_room = 0;
+    piece->out_capacity = 0;
 }
 
 char *hr__piece_data(const hr__convert_piece *piece) { return piece->out + piece->out_used + HR__RECORD_HEADER; }

@@ -77,34 +77,34 @@ static int float_text(char text[HR__NUMBER_TEXT], int size, double value)
     return size + sprintf(text + size, value > -TWO_24 && value < TWO_24 ? ".0" : "e0");
 }
 
-/* The text of value `i`; a string's own bytes, or a number's in `room`. */
-static hr_view csv_writer_text_of(const hr__values *t, int64_t i, char room[HR__NUMBER_TEXT])
+/* The text of value `i`; a string's own bytes, or a number's in `buffer`. */
+static hr_view csv_writer_text_of(const hr__values *t, int64_t i, char buffer[HR__NUMBER_TEXT])
 {
     int size;
     switch (t->dtype) {
     case HR_STRING:
         return ((const hr_view *)t->data)[i];
     case HR_INT32:
-        size = hr__format_int64(((const int32_t *)t->data)[i], room);
+        size = hr__format_int64(((const int32_t *)t->data)[i], buffer);
         break;
     case HR_INT64:
-        size = hr__format_int64(((const int64_t *)t->data)[i], room);
+        size = hr__format_int64(((const int64_t *)t->data)[i], buffer);
         break;
     case HR_UINT64:
-        size = snprintf(room, HR__NUMBER_TEXT, "%" PRIu64, ((const uint64_t *)t->data)[i]);
+        size = snprintf(buffer, HR__NUMBER_TEXT, "%" PRIu64, ((const uint64_t *)t->data)[i]);
         break;
     case HR_FLOAT:
-        size = hr__format_float(((const float *)t->data)[i], room);
-        size = float_text(room, size, ((const float *)t->data)[i]);
+        size = hr__format_float(((const float *)t->data)[i], buffer);
+        size = float_text(buffer, size, ((const float *)t->data)[i]);
         break;
     case HR_DOUBLE:
-        size = hr__format_double(((const double *)t->data)[i], room);
-        size = float_text(room, size, ((const double *)t->data)[i]);
+        size = hr__format_double(((const double *)t->data)[i], buffer);
+        size = float_text(buffer, size, ((const double *)t->data)[i]);
         break;
     default:
-        size = snprintf(room, HR__NUMBER_TEXT, "%s", ((const bool *)t->data)[i] ? "true" : "false");
+        size = snprintf(buffer, HR__NUMBER_TEXT, "%s", ((const bool *)t->data)[i] ? "true" : "false");
     }
-    return (hr_view){room, size};
+    return (hr_view){buffer, size};
 }
 
 /* Puts quotes around what the text has from `begin` on, and doubles those in it, from the end to the front. */
@@ -130,7 +130,7 @@ static hr_status csv_writer_quote(hr_csv_writer *w, size_t begin, hr_error *err)
  * quotes: those get them afterwards. */
 static hr_status csv_writer_put_list(hr_csv_writer *w, int c, const hr__values *values, hr_error *err)
 {
-    char room[HR__NUMBER_TEXT];
+    char buffer[HR__NUMBER_TEXT];
     const size_t begin = w->text.size;
     const bool quoted = w->quote_strings && values->dtype == HR_STRING;
     int64_t left = values->count;
@@ -138,7 +138,7 @@ static hr_status csv_writer_put_list(hr_csv_writer *w, int c, const hr__values *
     hr__blocks_begin(&blocks, values);
     for (const hr__values *t; (t = hr__blocks_next(&blocks));)
         for (int64_t i = 0; i < t->count; i++) {
-            hr_view text = csv_writer_text_of(t, i, room);
+            hr_view text = csv_writer_text_of(t, i, buffer);
             if (text.size > 0 && memchr(text.data, w->separator, (size_t)text.size))
                 return csv_writer_fail(w, c, "csv.separator",
                                        "expected values without the separator, found one with it", err);
@@ -160,7 +160,7 @@ static hr_status put_missing(hr_csv_writer *w, int c, hr_error *err)
 /* `list`: one value is a list, too. */
 static hr_status put_cell(hr_csv_writer *w, int c, const hr__values *values, bool list, hr_error *err)
 {
-    char room[HR__NUMBER_TEXT], what[120];
+    char buffer[HR__NUMBER_TEXT], what[120];
     hr__blocks blocks;
     if (values->count == 0) return put_missing(w, c, err);
     if (w->separator && (list || values->count > 1)) return csv_writer_put_list(w, c, values, err);
@@ -170,7 +170,7 @@ static hr_status put_cell(hr_csv_writer *w, int c, const hr__values *values, boo
         return csv_writer_fail(w, c, "csv.separator", what, err);
     }
     hr__blocks_begin(&blocks, values);
-    hr_view text = csv_writer_text_of(hr__blocks_next(&blocks), 0, room);
+    hr_view text = csv_writer_text_of(hr__blocks_next(&blocks), 0, buffer);
     csv_writer_put_text(w, text.data, (size_t)text.size, w->quote_strings && values->dtype == HR_STRING);
     return HR_OK;
 }

@@ -9,7 +9,7 @@ struct hr_example {
     hr_status code;                   /* of a feature that was refused */
     size_t features_size, lists_size; /* as they were measured last */
     char *out;
-    size_t out_room;
+    size_t out_capacity;
 };
 
 static hr_example *example_make(bool sequence)
@@ -42,11 +42,11 @@ void hr__example_drop_values(hr_example *example)
 
 void hr_example_clear(hr_example *example)
 {
-    enum { KEPT = 4 << 20 };
-    if (example->out_room > KEPT) {
+    enum { RETAINED = 4 << 20 };
+    if (example->out_capacity > RETAINED) {
         hr_free(example->out);
         example->out = NULL;
-        example->out_room = 0;
+        example->out_capacity = 0;
     }
     hr__wire_map_clear(&example->features);
     hr__wire_map_clear(&example->lists);
@@ -131,7 +131,7 @@ void hr__example_add_wire(hr_example *example, hr_view key, const hr__wire_value
 
 size_t hr__example_size(const hr_example *example) { return example->features.size + example->lists.size; }
 
-static bool repeats(const hr__wire_map *map) { return !map->sorted && map->kept < map->entries; }
+static bool repeats(const hr__wire_map *map) { return !map->sorted && map->retained < map->entries; }
 
 bool hr__example_repeats(const hr_example *example) { return repeats(&example->features) || repeats(&example->lists); }
 
@@ -165,11 +165,11 @@ hr_status hr_example_bytes(hr_example *example, hr_view *out, hr_error *err)
 {
     size_t size;
     HR_TRY(hr__example_measure(example, &size, err));
-    if (size > example->out_room) {
+    if (size > example->out_capacity) {
         char *bytes = hr_realloc(example->out, size * 2);
         if (!bytes) return hr_no_memory(err, "example");
         example->out = bytes;
-        example->out_room = size * 2;
+        example->out_capacity = size * 2;
     }
     hr__example_put(example, example->out);
     *out = (hr_view){example->out, (int64_t)size};

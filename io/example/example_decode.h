@@ -16,11 +16,11 @@ typedef struct hr__scan {
 } hr__scan;
 
 /* At most `most` bytes (10 for a number, 5 for a tag); bits beyond the 64th are dropped. False: cut or too long. */
-static inline bool hr__scan_varint(hr__scan *s, int most, uint64_t *value)
+static inline bool hr__scan_varint(hr__scan *s, int max, uint64_t *value)
 {
     uint64_t v = 0;
     const uint8_t *p = s->p;
-    for (int i = 0; i < most && p < s->end; i++) {
+    for (int i = 0; i < max && p < s->end; i++) {
         uint8_t b = *p++;
         v |= (uint64_t)(b & 0x7f) << (7 * i);
         if (b < 0x80) {
@@ -93,7 +93,7 @@ struct hr__example_order {
     bool by_hash;     /* the order is random: do not predict */
     uint64_t *seen;   /* bits of slots found in this record */
     hr__entry *entry; /* the generic walk: one a slot. TensorFlow's: a growing list */
-    int entries, entry_room;
+    int entries, entry_capacity;
 };
 
 /* Slot of a key; -1: it was not asked for. 8 bytes from the key's start are readable. */

@@ -73,7 +73,7 @@ static bool take_any(const hr__walk *w, int slot, const uint8_t *payload, uint32
 /* The template has met one string, which is all of the list. False: there is no room. */
 static inline bool take_listed(hr__example_column *c, const uint8_t *payload, uint32_t size)
 {
-    if (c->count == c->room) return false;
+    if (c->count == c->capacity) return false;
     ((hr_view *)c->values)[c->count++] = (hr_view){(const char *)payload, size};
     return true;
 }

@@ -3,7 +3,7 @@
 #include "io/example/example_reader.h"
 #include "io/example/example_decode.h"
 
-enum { MOST_FEATURES = 1 << 24 };
+enum { MAX_FEATURES = 1 << 24 };
 
 /* ---- compiling ---- */
 
@@ -145,8 +145,8 @@ hr_status hr__example_parser_new(const hr__example_feature *features, int count,
                                  hr_error *err)
 {
     *out = NULL;
-    if (count > MOST_FEATURES)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "example.type", "expected at most %d features, got %d", MOST_FEATURES,
+    if (count > MAX_FEATURES)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "example.type", "expected at most %d features, got %d", MAX_FEATURES,
                        count);
     hr__example_parser *p = hr_calloc(1, sizeof *p);
     if (!p) return hr_no_memory(err, "an Example parser");
@@ -189,7 +189,7 @@ hr__example_order *hr__example_order_new(const hr__example_parser *parser)
         hr__example_order_free(o);
         return NULL;
     }
-    o->entry_room = parser->slots + 1;
+    o->entry_capacity = parser->slots + 1;
     for (size_t i = 0; i + 1 < slots; i++) o->next[i] = (uint16_t)(i + 1);
     return o;
 }

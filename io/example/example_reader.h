@@ -39,13 +39,13 @@ void hr__example_order_free(hr__example_order *order);                      /* N
 typedef struct hr__example_column {
     void *values;
     int32_t *splits; /* of a list: splits[row] is set before a row is parsed, splits[row + 1] after it */
-    int64_t count, room;
+    int64_t count, capacity;
 } hr__example_column;
 
 typedef struct hr__example_rows {
     hr__example_column *column; /* one a slot */
     /* Makes room for `room` values of a list, keeping those that are there: sets .values and .room. */
-    hr_status (*grow)(struct hr__example_rows *rows, int slot, int64_t room, hr_error *err);
+    hr_status (*grow)(struct hr__example_rows *rows, int slot, int64_t capacity, hr_error *err);
     void *user;
     bool tf_compat;
     bool single;       /* tf_compat: as parse_single_example does */

@@ -25,7 +25,7 @@ template;
 struct hr__row_writer {
     template *t; /* sorted by key */
     int count;
-    size_t room;
+    size_t capacity;
 };
 
 static int compare_keys(const void *a, const void *b)
@@ -63,7 +63,7 @@ hr_status hr__row_writer_new(const hr_field *fields, int count, hr__row_writer *
         hr_free(w);
         return hr_no_memory(err, "a writer of examples");
     }
-    w->room = 1 + HR__MAX_VARINT + BLOCK;
+    w->capacity = 1 + HR__MAX_VARINT + BLOCK;
     for (; w->count < count; w->count++) {
         template *t = &w->t[w->count];
         t->column = w->count;
@@ -75,7 +75,7 @@ hr_status hr__row_writer_new(const hr_field *fields, int count, hr__row_writer *
         }
         t->key_size = strlen(t->key);
         fill_in(t);
-        w->room += t->key_size + BLOCK + 5 * (1 + HR__MAX_VARINT);
+        w->capacity += t->key_size + BLOCK + 5 * (1 + HR__MAX_VARINT);
     }
     qsort(w->t, (size_t)w->count, sizeof *w->t, compare_keys);
     *out = w;
@@ -90,7 +90,7 @@ void hr__row_writer_free(hr__row_writer *w)
     hr_free(w);
 }
 
-size_t hr__row_writer_room(const hr__row_writer *w) { return w->room; }
+size_t hr__row_writer_capacity(const hr__row_writer *w) { return w->capacity; }
 
 /* Gives where the value goes: after the template, whose lengths are filled in. */
 static inline char *put_template(const template *t, char *p, size_t size)

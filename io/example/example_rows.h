@@ -14,7 +14,7 @@ hr_status hr__row_writer_new(const hr_field *fields, int count, hr__row_writer *
 void hr__row_writer_free(hr__row_writer *writer); /* NULL: nothing */
 /* Bytes that a row can take at most, besides those of its strings, and of the values of its lists with their
  * lengths. */
-size_t hr__row_writer_room(const hr__row_writer *writer);
+size_t hr__row_writer_capacity(const hr__row_writer *writer);
 /* Writes row `row` of the columns; values that are not `present`, and lists without any, are left out. Gives the
  * end. */
 char *hr__write_row(const hr__row_writer *writer, const hr_column *column, int64_t row, char *to);

@@ -22,9 +22,9 @@ void hr__sink_clear(hr__sink *sink)
 
 static bool example_sink_grow(hr__sink *sink, int64_t need)
 {
-    int64_t room = 2 * sink->column->room;
-    if (room < 64) room = 64;
-    if (room < need) room = need;
+    int64_t capacity = 2 * sink->column->capacity;
+    if (capacity < 64) capacity = 64;
+    if (capacity < need) capacity = need;
     if (need > INT32_MAX) {
         sink->status = hr_fail(sink->err, HR_RESOURCE_EXHAUSTED, "example.count",
                                "feature '%.*s': expected at most %d values in the rows that are parsed at once, found "
@@ -32,7 +32,7 @@ static bool example_sink_grow(hr__sink *sink, int64_t need)
                                (int)sink->slot->f.key.size, sink->slot->f.key.data, INT32_MAX);
         return false;
     }
-    sink->status = sink->rows->grow(sink->rows, sink->number, room, sink->err);
+    sink->status = sink->rows->grow(sink->rows, sink->number, capacity, sink->err);
     return sink->status == HR_OK;
 }
 
@@ -49,7 +49,7 @@ static void *next_values(hr__sink *sink, int64_t *n)
         if (*n > s->f.count - before) *n = s->f.count - before;
         return (char *)c->values + (size_t)(sink->row * s->f.count + before) * s->size;
     }
-    if (c->room - c->count < wanted && !example_sink_grow(sink, c->count + wanted)) return NULL;
+    if (c->capacity - c->count < wanted && !example_sink_grow(sink, c->count + wanted)) return NULL;
     c->count += wanted;
     return (char *)c->values + (size_t)(c->count - wanted) * s->size;
 }

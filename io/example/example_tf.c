@@ -73,12 +73,12 @@ static bool example_tf_read_list(hr__sink *sink, hr__scan feature, uint32_t kind
 static hr_status keep_entry(const hr__walk *w, int slot, hr__scan feature)
 {
     hr__example_order *o = w->order;
-    if (o->entries == o->entry_room) {
-        int room = 2 * o->entry_room;
-        hr__entry *more = hr_realloc(o->entry, (size_t)room * sizeof *more);
+    if (o->entries == o->entry_capacity) {
+        int capacity = 2 * o->entry_capacity;
+        hr__entry *more = hr_realloc(o->entry, (size_t)capacity * sizeof *more);
         if (!more) return hr_no_memory(w->err, "the entries of an Example");
         o->entry = more;
-        o->entry_room = room;
+        o->entry_capacity = capacity;
     }
     o->entry[o->entries++] = (hr__entry){feature, slot};
     return HR_OK;

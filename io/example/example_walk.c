@@ -13,22 +13,22 @@ typedef struct entry {
 typedef struct entries {
     entry *entry;
     uint32_t *bucket; /* 1 + the entry, by hash; 0: free */
-    size_t count, room, buckets;
+    size_t count, capacity, buckets;
 } entries;
 
 struct hr_example_walk {
     entries features, lists;
     hr__values *found; /* the features', then every step's, list by list */
-    size_t founds, found_room;
+    size_t founds, found_capacity;
     hr__walk_feature *feature;
     hr__walk_list *list;
     char *value; /* values of all of them */
-    size_t feature_room, list_room, value_room;
+    size_t feature_capacity, list_capacity, value_capacity;
     /* The same as the public types: made only for those who ask for them. */
     hr_tensor *tensor;
     hr_example_feature *public_feature;
     hr_example_list *public_list;
-    size_t tensor_room, public_feature_room, public_list_room;
+    size_t tensor_capacity, public_feature_capacity, public_list_capacity;
 };
 
 hr_example_walk *hr_example_walk_new(void) { return hr_calloc(1, sizeof(hr_example_walk)); }
@@ -61,12 +61,12 @@ static hr_status malformed(const char *what, hr_error *err)
 
 /* The memory of an array with room for `count` things of `size` bytes; NULL: there is none, and the array stays as it
  * is. */
-static void *with_room(void *array, size_t *room, size_t count, size_t size)
+static void *example_walk_reserve(void *array, size_t *capacity, size_t count, size_t size)
 {
-    if (array && count <= *room) return array;
-    size_t more = *room * 2 > count ? *room * 2 : count + 16;
+    if (array && count <= *capacity) return array;
+    size_t more = *capacity * 2 > count ? *capacity * 2 : count + 16;
     void *grown = hr_realloc(array, more * size);
-    if (grown) *room = more;
+    if (grown) *capacity = more;
     return grown;
 }
 
@@ -98,7 +98,7 @@ static bool rehash(entries *e)
 /* What it replaces comes in *replaced, which is empty otherwise. */
 static hr_status example_walk_keep(entries *e, entry new, hr__scan *replaced, hr_error *err)
 {
-    entry *grown = with_room(e->entry, &e->room, e->count + 1, sizeof *grown);
+    entry *grown = example_walk_reserve(e->entry, &e->capacity, e->count + 1, sizeof *grown);
     if (grown) e->entry = grown;
     if (!grown || (2 * e->count >= e->buckets && !rehash(e))) return hr_no_memory(err, "the features of a record");
     uint32_t *bucket = example_walk_bucket_of(e, new.key);
@@ -194,7 +194,7 @@ static bool next_value(hr__scan *entry, hr__scan *value)
 
 static hr__values *new_found(hr_example_walk *w)
 {
-    hr__values *grown = with_room(w->found, &w->found_room, w->founds + 1, sizeof *grown);
+    hr__values *grown = example_walk_reserve(w->found, &w->found_capacity, w->founds + 1, sizeof *grown);
     if (!grown) return NULL;
     w->found = grown;
     w->found[w->founds] = (hr__values){.dtype = HR_INVALID_DTYPE};
@@ -240,16 +240,16 @@ static uint32_t kind_of(hr_dtype dtype)
 }
 
 /* At most so many numbers of a packed list; gives how many. */
-static int64_t read_packed(hr__scan *packed, hr_dtype dtype, void *to, int64_t most)
+static int64_t read_packed(hr__scan *packed, hr_dtype dtype, void *to, int64_t max)
 {
     int64_t n = 0;
     if (dtype == HR_FLOAT) {
-        n = (packed->end - packed->p) / 4 < most ? (packed->end - packed->p) / 4 : most;
+        n = (packed->end - packed->p) / 4 < max ? (packed->end - packed->p) / 4 : max;
         memcpy(to, packed->p, 4 * (size_t)n);
         packed->p += 4 * n;
         return n;
     }
-    for (uint64_t number = 0; n < most && packed->p < packed->end; n++) {
+    for (uint64_t number = 0; n < max && packed->p < packed->end; n++) {
         hr__scan_varint(packed, HR__MAX_VARINT, &number);
         ((int64_t *)to)[n] = (int64_t)number;
     }
@@ -277,14 +277,14 @@ static int64_t read_field(hr__blocks *b, hr_dtype dtype, void *to)
 }
 
 /* Reads on, `most` values or what is left; gives how many. */
-static int64_t example_walk_read(hr__blocks *b, hr_dtype dtype, char *to, int64_t most)
+static int64_t example_walk_read(hr__blocks *b, hr_dtype dtype, char *to, int64_t max)
 {
     hr__field f;
     int64_t n = 0;
     const size_t width = hr_dtype_size(dtype);
-    while (n < most) {
+    while (n < max) {
         if (b->packed.p < b->packed.end)
-            n += read_packed(&b->packed, dtype, to + (size_t)n * width, most - n);
+            n += read_packed(&b->packed, dtype, to + (size_t)n * width, max - n);
         else if (b->list.p < b->list.end)
             n += read_field(b, dtype, to + (size_t)n * width);
         else if (b->feature.p < b->feature.end)
@@ -300,8 +300,8 @@ static int64_t example_walk_read(hr__blocks *b, hr_dtype dtype, char *to, int64_
 const hr__values *hr__blocks_read(hr__blocks *b)
 {
     const hr_dtype dtype = b->values->dtype;
-    const int64_t count = example_walk_read(b, dtype, (char *)b->room, HR__VALUES_BLOCK);
-    b->block = (hr__values){.dtype = dtype, .count = count, .data = b->room};
+    const int64_t count = example_walk_read(b, dtype, (char *)b->buffer, HR__VALUES_BLOCK);
+    b->block = (hr__values){.dtype = dtype, .count = count, .data = b->buffer};
     return count > 0 ? &b->block : NULL;
 }
 
@@ -314,18 +314,18 @@ static size_t example_walk_bytes_of(const hr__values *v)
 }
 
 /* Stores vectors in turn, but none that `most` bytes have no room for. */
-static hr_status store_values(hr_example_walk *w, size_t most, hr_error *err)
+static hr_status store_values(hr_example_walk *w, size_t max, hr_error *err)
 {
     size_t size = 0;
     for (size_t i = 0; i < w->founds; i++) size += example_walk_bytes_of(&w->found[i]);
-    char *value = with_room(w->value, &w->value_room, size < most ? size : most, 1);
+    char *value = example_walk_reserve(w->value, &w->value_capacity, size < max ? size : max, 1);
     if (!value) return hr_no_memory(err, "the values of a record");
     w->value = value;
     size = 0;
     for (size_t i = 0; i < w->founds; i++) {
         hr__values *v = &w->found[i];
         const size_t bytes = example_walk_bytes_of(v);
-        if (bytes > most - size) continue;
+        if (bytes > max - size) continue;
         hr__blocks from;
         hr__blocks_begin(&from, v);
         if (v->count > 0) example_walk_read(&from, v->dtype, value + size, v->count);
@@ -373,9 +373,10 @@ static hr_status read_maps(hr_example_walk *w, hr_view record, hr__walk_contents
 static hr_status example_walk_count_all(hr_example_walk *w, hr_error *err)
 {
     w->founds = 0;
-    hr__walk_feature *feature = with_room(w->feature, &w->feature_room, w->features.count, sizeof *feature);
+    hr__walk_feature *feature =
+        example_walk_reserve(w->feature, &w->feature_capacity, w->features.count, sizeof *feature);
     if (feature) w->feature = feature;
-    hr__walk_list *list = with_room(w->list, &w->list_room, w->lists.count, sizeof *list);
+    hr__walk_list *list = example_walk_reserve(w->list, &w->list_capacity, w->lists.count, sizeof *list);
     if (list) w->list = list;
     if (!feature || !list) return hr_no_memory(err, "the features of a record");
     for (size_t i = 0; i < w->features.count; i++) HR_TRY(example_walk_add_feature(w, w->features.entry[i].value, err));
@@ -388,7 +389,7 @@ static hr_status example_walk_count_all(hr_example_walk *w, hr_error *err)
 }
 
 /* Of the values `most` bytes are stored. */
-static hr_status example_walk_read_record(hr_example_walk *w, hr_view record, size_t most, hr__walk_contents *out,
+static hr_status example_walk_read_record(hr_example_walk *w, hr_view record, size_t max, hr__walk_contents *out,
                                           hr_error *err)
 {
     *out = (hr__walk_contents){0};
@@ -396,7 +397,7 @@ static hr_status example_walk_read_record(hr_example_walk *w, hr_view record, si
     example_walk_forget(&w->lists);
     HR_TRY(read_maps(w, record, out, err));
     HR_TRY(example_walk_count_all(w, err));
-    HR_TRY(store_values(w, most, err));
+    HR_TRY(store_values(w, max, err));
     const hr__values *values = w->found;
     for (size_t i = 0; i < w->features.count; i++)
         w->feature[i] = (hr__walk_feature){w->features.entry[i].key, *values++};
@@ -417,12 +418,13 @@ hr_status hr__example_walk_record(hr_example_walk *w, hr_view record, hr__walk_c
 
 static hr_status make_public(hr_example_walk *w, const hr__walk_contents *c, hr_example_contents *out, hr_error *err)
 {
-    hr_tensor *tensor = with_room(w->tensor, &w->tensor_room, w->founds, sizeof *tensor);
+    hr_tensor *tensor = example_walk_reserve(w->tensor, &w->tensor_capacity, w->founds, sizeof *tensor);
     if (tensor) w->tensor = tensor;
     hr_example_feature *feature =
-        with_room(w->public_feature, &w->public_feature_room, (size_t)c->features, sizeof *feature);
+        example_walk_reserve(w->public_feature, &w->public_feature_capacity, (size_t)c->features, sizeof *feature);
     if (feature) w->public_feature = feature;
-    hr_example_list *list = with_room(w->public_list, &w->public_list_room, (size_t)c->lists, sizeof *list);
+    hr_example_list *list =
+        example_walk_reserve(w->public_list, &w->public_list_capacity, (size_t)c->lists, sizeof *list);
     if (list) w->public_list = list;
     if (!tensor || !feature || !list) return hr_no_memory(err, "the features of a record");
     for (size_t i = 0; i < w->founds; i++) {

@@ -51,11 +51,11 @@ hr_status hr__example_walk_record(hr_example_walk *walk, hr_view record, hr__wal
 typedef struct hr__blocks {
     const hr__values *values; /* NULL: the stored ones were given */
     hr__values block;
-    hr__scan rest, feature, list, packed; /* what is still to be read, from the outermost message to the innermost */
-    uint64_t room[2 * HR__VALUES_BLOCK];  /* a hr_view has two words */
+    hr__scan rest, feature, list, packed;  /* what is still to be read, from the outermost message to the innermost */
+    uint64_t buffer[2 * HR__VALUES_BLOCK]; /* a hr_view has two words */
 } hr__blocks;
 
-/* The next values into block->room; NULL: there are none. */
+/* The next values into block->buffer; NULL: there are none. */
 const hr__values *hr__blocks_read(hr__blocks *blocks);
 
 static inline void hr__blocks_begin(hr__blocks *b, const hr__values *values)

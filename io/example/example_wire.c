@@ -133,11 +133,11 @@ void hr__wire_map_add_values(hr__wire_map *map, hr_view key, const hr__values *v
 /* Much memory is given back: one long example does not hold it for all that follow. */
 void hr__wire_map_clear(hr__wire_map *map)
 {
-    enum { KEPT = 4 << 20 };
-    if (map->room > KEPT) {
+    enum { RETAINED = 4 << 20 };
+    if (map->capacity > RETAINED) {
         hr_free(map->bytes);
         map->bytes = NULL;
-        map->room = 0;
+        map->capacity = 0;
     }
     map->size = map->entries = 0;
     map->present = map->no_memory = false;
@@ -151,28 +151,28 @@ void hr__wire_map_free(hr__wire_map *map)
     hr_free(map->order);
 }
 
-static bool room_for_bytes(hr__wire_map *map, size_t more)
+static bool example_wire_reserve(hr__wire_map *map, size_t more)
 {
-    if (more <= map->room - map->size) return true;
-    size_t room = (map->size + more) * 2;
-    char *bytes = hr_realloc(map->bytes, room);
+    if (more <= map->capacity - map->size) return true;
+    size_t capacity = (map->size + more) * 2;
+    char *bytes = hr_realloc(map->bytes, capacity);
     if (!bytes) return false;
     map->bytes = bytes;
-    map->room = room;
+    map->capacity = capacity;
     return true;
 }
 
-static bool room_for_entry(hr__wire_map *map)
+static bool example_wire_reserve_entry(hr__wire_map *map)
 {
-    if (map->entries < map->entry_room) return true;
-    size_t room = map->entry_room * 2 + 16;
-    hr__wire_entry *entry = hr_realloc(map->entry, room * sizeof *entry);
+    if (map->entries < map->entry_capacity) return true;
+    size_t capacity = map->entry_capacity * 2 + 16;
+    hr__wire_entry *entry = hr_realloc(map->entry, capacity * sizeof *entry);
     if (!entry) return false;
     map->entry = entry;
-    size_t *order = hr_realloc(map->order, 2 * room * sizeof *order); /* the second half is for sorting */
+    size_t *order = hr_realloc(map->order, 2 * capacity * sizeof *order); /* the second half is for sorting */
     if (!order) return false;
     map->order = order;
-    map->entry_room = room;
+    map->entry_capacity = capacity;
     return true;
 }
 
@@ -186,7 +186,7 @@ static int compare_keys(const hr__wire_map *map, const hr__wire_entry *a, const 
 char *hr__wire_map_add(hr__wire_map *map, hr_view key, size_t size)
 {
     size_t key_size = (size_t)key.size, body = hr__headed(key_size) + hr__headed(size);
-    if (!room_for_entry(map) || !room_for_bytes(map, hr__headed(body))) {
+    if (!example_wire_reserve_entry(map) || !example_wire_reserve(map, hr__headed(body))) {
         map->no_memory = true;
         return NULL;
     }
@@ -206,8 +206,8 @@ char *hr__wire_map_add(hr__wire_map *map, hr_view key, size_t size)
 /* Mostly one example has the keys of the one before in the same order. */
 static bool still_sorted(const hr__wire_map *map)
 {
-    if (map->sorted_entries != map->entries || map->kept != map->entries) return false;
-    for (size_t i = 1; i < map->kept; i++)
+    if (map->sorted_entries != map->entries || map->retained != map->entries) return false;
+    for (size_t i = 1; i < map->retained; i++)
         if (compare_keys(map, &map->entry[map->order[i - 1]], &map->entry[map->order[i]]) >= 0) return false;
     return true;
 }
@@ -232,7 +232,7 @@ static void merge_runs(const hr__wire_map *map, const size_t *from, size_t *to, 
 
 static void sort_entries(hr__wire_map *map)
 {
-    size_t *from = map->order, *to = map->order + map->entry_room;
+    size_t *from = map->order, *to = map->order + map->entry_capacity;
     for (size_t i = 0; i < map->entries; i++) from[i] = i;
     for (size_t width = 1; width < map->entries; width *= 2) {
         merge_runs(map, from, to, width);
@@ -253,7 +253,7 @@ size_t hr__wire_map_sort(hr__wire_map *map)
         if (!again) map->order[count++] = map->order[i];
     }
     for (size_t i = 0; i < count; i++) size += map->entry[map->order[i]].size;
-    map->kept = count;
+    map->retained = count;
     map->sorted_entries = map->entries;
     return size;
 }
@@ -264,7 +264,7 @@ char *hr__put_wire_map(char *p, const hr__wire_map *map)
         if (map->size > 0) memcpy(p, map->bytes, map->size);
         return p + map->size;
     }
-    for (size_t i = 0; i < map->kept; i++) {
+    for (size_t i = 0; i < map->retained; i++) {
         const hr__wire_entry *e = &map->entry[map->order[i]];
         memcpy(p, map->bytes + e->at, e->size);
         p += e->size;

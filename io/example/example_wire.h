@@ -58,13 +58,13 @@ typedef struct hr__wire_entry {
 
 typedef struct hr__wire_map {
     char *bytes;
-    size_t size, room;
+    size_t size, capacity;
     hr__wire_entry *entry;
-    size_t entries, entry_room;
-    size_t *order;               /* the entries to write, sorted: `kept` of them, filled in by hr__wire_map_sort */
-    size_t kept, sorted_entries; /* the entries that there were when it was made */
-    bool present;                /* the message that holds the map is written even when it is empty */
-    bool sorted;                 /* entries came in order, each key once: bytes are the answer as they lie */
+    size_t entries, entry_capacity;
+    size_t *order;                   /* the entries to write, sorted: `kept` of them, filled in by hr__wire_map_sort */
+    size_t retained, sorted_entries; /* the entries that there were when it was made */
+    bool present;                    /* the message that holds the map is written even when it is empty */
+    bool sorted;                     /* entries came in order, each key once: bytes are the answer as they lie */
     bool no_memory;
 } hr__wire_map;
 

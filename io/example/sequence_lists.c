@@ -11,9 +11,9 @@ hr_status hr__step_open(const hr__sequence_walk *w, int slot, hr__sink *sink)
                        "expected at most %d rows of a feature list in the records that are parsed at once, found more; "
                        "make batches smaller",
                        INT32_MAX - 1);
-    if (s->count == s->room) {
-        int64_t room = 2 * s->room + 64;
-        HR_TRY(w->rows->grow(w->rows, slot, room < INT32_MAX ? room : INT32_MAX - 1, w->lists.err));
+    if (s->count == s->capacity) {
+        int64_t capacity = 2 * s->capacity + 64;
+        HR_TRY(w->rows->grow(w->rows, slot, capacity < INT32_MAX ? capacity : INT32_MAX - 1, w->lists.err));
     }
     *sink = hr__sink_of(w->lists.parser, &w->rows->lists, slot, s->count, w->lists.err);
     return HR_OK;

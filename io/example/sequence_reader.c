@@ -27,16 +27,16 @@ static hr_status decode_step(const hr__sequence_walk *w, int slot, hr__scan feat
 /* Appends the values of a packed list or a string; gives how many, -1: not plain, or no room, and nothing counts. */
 static int64_t take_values(const hr__slot *slot, hr__example_column *c, const uint8_t *payload, int64_t size)
 {
-    const int64_t room = c->room - c->count;
-    if (slot->f.dtype == HR_STRING && room > 0) {
+    const int64_t capacity = c->capacity - c->count;
+    if (slot->f.dtype == HR_STRING && capacity > 0) {
         ((hr_view *)c->values)[c->count] = (hr_view){(const char *)payload, size};
         return 1;
     }
-    if (slot->f.dtype == HR_FLOAT && size % 4 == 0 && size / 4 <= room) {
+    if (slot->f.dtype == HR_FLOAT && size % 4 == 0 && size / 4 <= capacity) {
         if (size) memcpy((float *)c->values + c->count, payload, (size_t)size);
         return size / 4;
     }
-    if (slot->f.dtype != HR_INT64 || size > room) return -1;
+    if (slot->f.dtype != HR_INT64 || size > capacity) return -1;
     hr__scan numbers = {payload, payload + size};
     int64_t *to = (int64_t *)c->values + c->count, count = 0;
     for (uint64_t value; numbers.p < numbers.end; to[count++] = (int64_t)value)
@@ -53,7 +53,7 @@ static bool take_plain_step(const hr__sequence_walk *w, int slot, hr__scan *list
     hr__example_column *c = &w->rows->lists.column[slot];
     hr__sequence_steps *steps = &w->rows->steps[slot];
     const uint8_t *p = list->p;
-    if (list->end - p < HEAD || steps->count == steps->room || p[5] > LONGEST || list->end - p < HEAD + p[5])
+    if (list->end - p < HEAD || steps->count == steps->capacity || p[5] > LONGEST || list->end - p < HEAD + p[5])
         return false;
     const int size = p[5];
     if (p[0] != 0x0a || p[1] != size + 4 || p[2] != (s->kind << 3 | 2) || p[3] != size + 2 || p[4] != 0x0a)

@@ -19,7 +19,7 @@ typedef struct hr__sequence_reader {
 /* The steps of one list in all rows. */
 typedef struct hr__sequence_steps {
     int32_t *splits; /* splits[row] is set before a row is parsed, splits[row + 1] after it */
-    int64_t count, room;
+    int64_t count, capacity;
 } hr__sequence_steps;
 
 typedef struct hr__sequence_rows {
@@ -27,7 +27,7 @@ typedef struct hr__sequence_rows {
     hr__example_rows lists;    /* column[slot].splits has an entry a step, and one more: the first is 0 */
     hr__sequence_steps *steps; /* one a slot of the lists' parser */
     /* Makes room for `room` steps of a list: sets steps[slot].room and lists.column[slot].splits, room + 1 entries. */
-    hr_status (*grow)(struct hr__sequence_rows *rows, int slot, int64_t room, hr_error *err);
+    hr_status (*grow)(struct hr__sequence_rows *rows, int slot, int64_t capacity, hr_error *err);
     void *user;
     bool tf_compat;
 } hr__sequence_rows;

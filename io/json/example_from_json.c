@@ -42,7 +42,7 @@ static hr_status example_from_json_make(const char *name, const hr_json_reader_o
         return hr_no_memory(err, "reading JSON");
     r->record = -1;
     r->schema = o->schema;
-    r->most = hr__record_limit(o->max_row_bytes);
+    r->max = hr__record_limit(o->max_row_bytes);
     return HR_OK;
 }
 

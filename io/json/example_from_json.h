@@ -12,7 +12,7 @@
  * they take no more memory than the record will. */
 typedef struct hr__json_cell {
     hr__wire_values *step; /* their `bytes` are set when all are there */
-    size_t steps, room;
+    size_t steps, capacity;
     hr__text values; /* of all steps */
 } hr__json_cell;
 
@@ -24,7 +24,7 @@ struct hr_json_reader {
     hr_example *example;
     hr__text key; /* of the member that is being read */
     hr__json_cell cell;
-    size_t most; /* bytes of a record */
+    size_t max; /* bytes of a record */
     int64_t record, line, offset;
     hr__rounded rounded; /* numbers that became float32 and are others now */
     hr_status status;    /* sticks when it is no longer HR_OK */

@@ -15,11 +15,11 @@ void hr__json_begin_text(hr__json_reader *r, const char *name, hr_view text)
     r->before = text.size;
 }
 
-void hr__json_begin_input(hr__json_reader *r, hr_input *in, int64_t most)
+void hr__json_begin_input(hr__json_reader *r, hr_input *in, int64_t max)
 {
     *r = (hr__json_reader){.name = hr_input_path(in), .in = in, .scratch = r->scratch, .before = hr_input_offset(in)};
     r->bol = r->before;
-    r->most = most;
+    r->max = max;
 }
 
 void hr__json_reader_clear(hr__json_reader *r)
@@ -98,11 +98,11 @@ static hr_status unexpected(hr__json_reader *r, const char *expected, hr_error *
 /* The value at hand has come to the next byte. */
 static hr_status check_length(const hr__json_reader *r, hr_error *err)
 {
-    if (r->most == 0 || r->from < 0 || offset_of(r) - r->from <= r->most) return HR_OK;
+    if (r->max == 0 || r->from < 0 || offset_of(r) - r->from <= r->max) return HR_OK;
     return hr__json_fail(r, err, "json.limit",
                          "expected a value of at most %lld bytes, found a longer one; give a larger .max_row_bytes if "
                          "that is right",
-                         (long long)r->most);
+                         (long long)r->max);
 }
 
 /* At least one byte between p and end; HR_END: there is none. */

@@ -47,7 +47,7 @@ typedef struct hr__json_reader {
     uint64_t objects;  /* a bit a level: it is an object */
     int depth, expects;
     bool begun;
-    int64_t from, most; /* where the value of the lowest level begins, -1: between two; how long it may be, 0: any */
+    int64_t from, max; /* where the value of the lowest level begins, -1: between two; how long it may be, 0: any */
     hr__text scratch;
     hr__json_token token; /* the last one */
 } hr__json_reader;
@@ -55,7 +55,7 @@ typedef struct hr__json_reader {
 /* Begins a text that is there already, which is borrowed. */
 void hr__json_begin_text(hr__json_reader *r, const char *name, hr_view text);
 /* `most` bytes a value, of the lowest level; a longer one is refused: json.limit. */
-void hr__json_begin_input(hr__json_reader *r, hr_input *in, int64_t most);
+void hr__json_begin_input(hr__json_reader *r, hr_input *in, int64_t max);
 /* Reads r->token. Kinds: json.syntax, json.utf8, json.depth, json.limit, and those of the file. A failure is final. */
 hr_status hr__json_next(hr__json_reader *r, hr_error *err);
 /* Passes over the rest of the value that r->token begins. */

@@ -56,12 +56,12 @@ void hr__json_cell_begin(hr__json_cell *cell)
 
 hr_status hr__json_cell_open(hr__json_cell *cell, hr_dtype dtype, hr_error *err)
 {
-    if (cell->steps == cell->room) {
-        const size_t room = 2 * cell->room + 16;
-        hr__wire_values *grown = hr_realloc(cell->step, room * sizeof *grown);
+    if (cell->steps == cell->capacity) {
+        const size_t capacity = 2 * cell->capacity + 16;
+        hr__wire_values *grown = hr_realloc(cell->step, capacity * sizeof *grown);
         if (!grown) return hr_no_memory(err, "the values of a feature");
         cell->step = grown;
-        cell->room = room;
+        cell->capacity = capacity;
     }
     cell->step[cell->steps++] = (hr__wire_values){.dtype = dtype};
     return HR_OK;
@@ -87,11 +87,11 @@ static hr_status be(hr_json_reader *r, hr_dtype dtype, hr_error *err)
 static hr_status check_size(const hr_json_reader *r, size_t size, hr_error *err)
 {
     const size_t used = hr__example_size(r->example) + r->cell.values.size;
-    if (used <= r->most && size <= r->most - used) return HR_OK;
+    if (used <= r->max && size <= r->max - used) return HR_OK;
     return hr__json_fail(&r->json, err, "json.limit",
                          "feature '%.60s': expected an object that becomes a tf.Example of at most %zu bytes, found a "
                          "longer one; give a larger .max_row_bytes if that is right",
-                         r->key.data ? r->key.data : "", r->most);
+                         r->key.data ? r->key.data : "", r->max);
 }
 
 /* A value's bytes on the wire were added: they belong to the last step. */
@@ -206,12 +206,12 @@ hr_status hr__json_add_bytes(hr_json_reader *r, hr_view bytes, hr_error *err)
 /* How long the bytes are is known when they are there: they move to where their length ends. */
 hr_status hr__json_add_base64(hr_json_reader *r, hr_view text, hr_error *err)
 {
-    static const char room[1 + HR__MAX_VARINT];
+    static const char pad[1 + HR__MAX_VARINT];
     hr__text *values = &r->cell.values;
     HR_TRY(be(r, HR_STRING, err));
     HR_TRY(check_size(r, (size_t)text.size / 4 * 3, err));
-    const size_t before = values->size, begin = before + sizeof room;
-    hr__text_bytes(values, room, sizeof room);
+    const size_t before = values->size, begin = before + sizeof pad;
+    hr__text_bytes(values, pad, sizeof pad);
     if (!hr__base64_decode(text, values)) return hr__json_mismatch(r, "base64", err);
     if (values->failed) return HR_OK; /* as the store says */
     const size_t size = values->size - begin;

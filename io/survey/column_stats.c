@@ -112,7 +112,7 @@ static hr_status count_distinct(tally *t, hr_error *err)
 
 static hr_status note_hash(tally *t, uint64_t hash, uint64_t bits, hr_view text, hr_error *err)
 {
-    if (t->frequent.values == HR__FREQUENT_MOST) HR_TRY(count_distinct(t, err));
+    if (t->frequent.values == HR__FREQUENT_MAX) HR_TRY(count_distinct(t, err));
     if (t->distinct) hr__distinct_add(t->distinct, hash);
     return hr__frequent_add(&t->frequent, hash, bits, text, 1, err);
 }
@@ -190,7 +190,7 @@ static hr_status column_stats_note(void *user, const hr__survey_place *at, const
 
 static hr_status merge_values(tally *to, const tally *from, hr_error *err)
 {
-    const bool all = to->frequent.values + from->frequent.values <= HR__FREQUENT_MOST;
+    const bool all = to->frequent.values + from->frequent.values <= HR__FREQUENT_MAX;
     if (from->distinct || !all) HR_TRY(count_distinct(to, err));
     if (from->distinct) hr__distinct_merge(to->distinct, from->distinct);
     if (to->distinct) hr__distinct_add_frequent(to->distinct, &from->frequent);

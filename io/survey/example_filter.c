@@ -32,7 +32,7 @@ struct hr_example_filter {
     int conditions;
     hr__wanted wanted; /* the features of all conditions, in their order */
     char *copy;        /* of a string, for the expression */
-    size_t room;
+    size_t capacity;
 };
 
 /* ---- reading ---- */
@@ -180,14 +180,14 @@ static int example_filter_compare(const hr__values *t, int64_t i, const bound *b
 static bool is_found(hr_example_filter *f, const condition *c, hr_view v, hr_status *st, hr_error *err)
 {
     const size_t size = (size_t)v.size + 1;
-    if (size > f->room) {
+    if (size > f->capacity) {
         char *copy = hr_realloc(f->copy, 2 * size);
         if (!copy) {
             *st = hr_no_memory(err, "a string");
             return false;
         }
         f->copy = copy;
-        f->room = 2 * size;
+        f->capacity = 2 * size;
     }
     if (v.size) memcpy(f->copy, v.data, (size_t)v.size);
     f->copy[v.size] = '\0';

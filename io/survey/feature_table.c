@@ -11,12 +11,12 @@ static bool feature_table_is_key(const hr__feature_table *t, int64_t i, hr_view 
 static hr_status feature_table_add(hr__feature_table *t, hr_view key, hr_error *err)
 {
     const size_t count = t->number.count;
-    if (count == t->room) {
-        const size_t room = 2 * t->room + 32;
-        char **grown = hr_realloc(t->entry, room * sizeof *grown);
+    if (count == t->capacity) {
+        const size_t capacity = 2 * t->capacity + 32;
+        char **grown = hr_realloc(t->entry, capacity * sizeof *grown);
         if (!grown) return hr_no_memory(err, "what is known of features");
         t->entry = grown;
-        t->room = room;
+        t->capacity = capacity;
     }
     char *entry = hr_calloc(1, t->size);
     if (!entry) return hr_no_memory(err, "what is known of features");

@@ -10,7 +10,7 @@ typedef struct hr__feature_table {
     size_t size;
     hr__map number;
     char **entry; /* each of its own memory: they do not move */
-    size_t room;
+    size_t capacity;
 } hr__feature_table;
 
 /* The entry of a key. `guess`: its number, if it is where it was in the record before; -1: none. */

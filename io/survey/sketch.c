@@ -31,18 +31,18 @@ double hr__distinct_count(const hr__distinct *d)
  * that the same values in the same order give the same summary. The highest level has room for MOST values, each below
  * for two thirds of the one above it (Karnin, Lang and Liberty: Optimal quantile approximation in streams). All but
  * the lowest are sorted. */
-enum { MOST = 512, LEAST = 32, INSERTED = 64 /* values that are sorted by insertion */ };
+enum { MAX = 512, MIN = 32, INSERTED = 64 /* values that are sorted by insertion */ };
 
 struct hr__quantile_level {
     double *value;
-    int count, room;
+    int count, capacity;
 };
 
 static int capacity_of(const hr__quantiles *q, int level)
 {
-    int capacity = MOST;
-    for (int l = q->levels - 1; l > level && capacity > LEAST; l--) capacity = 2 * capacity / 3;
-    return capacity > LEAST ? capacity : LEAST;
+    int capacity = MAX;
+    for (int l = q->levels - 1; l > level && capacity > MIN; l--) capacity = 2 * capacity / 3;
+    return capacity > MIN ? capacity : MIN;
 }
 
 static hr_status add_level(hr__quantiles *q, hr_error *err)
@@ -51,21 +51,21 @@ static hr_status add_level(hr__quantiles *q, hr_error *err)
     if (!level) return hr_no_memory(err, "quantiles");
     q->level = level;
     q->level[q->levels++] = (hr__quantile_level){.value = NULL};
-    q->most = 0;
-    for (int l = 0; l < q->levels; l++) q->most += capacity_of(q, l);
+    q->max = 0;
+    for (int l = 0; l < q->levels; l++) q->max += capacity_of(q, l);
     return HR_OK;
 }
 
 static hr_status reserve_values(hr__quantile_level *l, int count, hr_error *err)
 {
     enum { FIRST = 8 };
-    if (l->count + count <= l->room) return HR_OK;
-    int room = l->room ? 2 * l->room : FIRST;
-    if (room < l->count + count) room = l->count + count;
-    double *value = hr_realloc(l->value, (size_t)room * sizeof *value);
+    if (l->count + count <= l->capacity) return HR_OK;
+    int capacity = l->capacity ? 2 * l->capacity : FIRST;
+    if (capacity < l->count + count) capacity = l->count + count;
+    double *value = hr_realloc(l->value, (size_t)capacity * sizeof *value);
     if (!value) return hr_no_memory(err, "quantiles");
     l->value = value;
-    l->room = room;
+    l->capacity = capacity;
     return HR_OK;
 }
 
@@ -129,7 +129,7 @@ hr_status hr__quantiles_add(hr__quantiles *q, double value, hr_error *err)
     HR_TRY(reserve_values(&q->level[0], 1, err));
     q->level[0].value[q->level[0].count++] = value;
     q->count++;
-    return ++q->held >= q->most ? compact(q, err) : HR_OK;
+    return ++q->held >= q->max ? compact(q, err) : HR_OK;
 }
 
 hr_status hr__quantiles_merge(hr__quantiles *to, const hr__quantiles *from, hr_error *err)
@@ -148,7 +148,7 @@ hr_status hr__quantiles_merge(hr__quantiles *to, const hr__quantiles *from, hr_e
     }
     to->count += from->count;
     to->draws += from->draws;
-    while (to->held >= to->most && to->held > 0) HR_TRY(compact(to, err));
+    while (to->held >= to->max && to->held > 0) HR_TRY(compact(to, err));
     return HR_OK;
 }
 
@@ -227,7 +227,7 @@ static void shrink(hr__frequent *f)
     for (int i = 0; i < f->slots; i++)
         if (f->slot[i].count > 0) all[count++] = f->slot[i];
     qsort(all, (size_t)count, sizeof *all, sketch_by_count);
-    const int64_t less = all[HR__FREQUENT_KEPT].count;
+    const int64_t less = all[HR__FREQUENT_RETAINED].count;
     memset(f->slot, 0, (size_t)f->slots * sizeof *f->slot);
     f->values = 0;
     f->error += less;
@@ -257,7 +257,7 @@ hr_status hr__frequent_add(hr__frequent *f, uint64_t hash, uint64_t bits, hr_vie
         if (!v->text) return hr_no_memory(err, "frequent values");
     }
     v->count = count;
-    if (++f->values > HR__FREQUENT_MOST) shrink(f);
+    if (++f->values > HR__FREQUENT_MAX) shrink(f);
     return HR_OK;
 }
 

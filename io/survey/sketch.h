@@ -32,7 +32,7 @@ typedef struct hr__quantile_level hr__quantile_level;
 typedef struct hr__quantiles {
     hr__quantile_level *level;
     int levels;
-    int held, most;
+    int held, max;
     int64_t count; /* values that were added */
     uint64_t draws;
 } hr__quantiles;
@@ -51,7 +51,7 @@ void hr__quantiles_free(hr__quantiles *q);
 
 /* ---- frequent values ---- */
 
-enum { HR__FREQUENT_SLOTS = 512, HR__FREQUENT_MOST = 384, HR__FREQUENT_KEPT = 192, HR__FREQUENT_TEXT = 64 };
+enum { HR__FREQUENT_SLOTS = 512, HR__FREQUENT_MAX = 384, HR__FREQUENT_RETAINED = 192, HR__FREQUENT_TEXT = 64 };
 typedef struct hr__frequent_value {
     uint64_t hash;
     int64_t count; /* 0: the slot is free. The true count is at most `error` more */

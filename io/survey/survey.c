@@ -114,8 +114,8 @@ static void run_task(int64_t i, void *user)
 /* Of those asked for; all that were read are looked at, too, when the next file is opened. */
 static int64_t records_left(const run *r)
 {
-    const int64_t most = r->survey->opts->max_records;
-    return most ? most - atomic_load(&r->records) : INT64_MAX;
+    const int64_t max = r->survey->opts->max_records;
+    return max ? max - atomic_load(&r->records) : INT64_MAX;
 }
 
 /* Each slot keeps what it knows of every column: of very many columns that is more than the rows, so few slots have it.

@@ -65,7 +65,7 @@ typedef struct hr__survey_piece {
     hr__text bytes;         /* records one after the other, or CSV text */
     size_t *end;            /* of each record */
     int64_t *line;          /* of each record of JSON */
-    size_t records, room;
+    size_t records, capacity;
     hr__csv_block block; /* of CSV */
     const hr__csv_format *format;
     const hr__csv_layout *layout;
@@ -75,7 +75,7 @@ typedef struct hr__survey_piece {
 
 typedef struct hr__survey_source hr__survey_source;
 /* Its first `most` records. */
-hr_status hr__survey_open(const hr__survey *survey, int file, int64_t most, hr__survey_source **out, hr_error *err);
+hr_status hr__survey_open(const hr__survey *survey, int file, int64_t max, hr__survey_source **out, hr_error *err);
 int64_t hr__survey_columns(const hr__survey_source *source); /* of a CSV; 0: not known */
 /* Fills the piece. HR_END: there is no more. Before a failure comes what is good: then the piece is not empty, and
  * the next call fails. */

@@ -58,13 +58,13 @@ static hr_status open_csv(hr__survey_source *s, hr_error *err)
 
 int64_t hr__survey_columns(const hr__survey_source *s) { return s->format ? s->format->columns : 0; }
 
-hr_status hr__survey_open(const hr__survey *survey, int file, int64_t most, hr__survey_source **out, hr_error *err)
+hr_status hr__survey_open(const hr__survey *survey, int file, int64_t max, hr__survey_source **out, hr_error *err)
 {
     const hr_survey_opts *o = survey->opts;
     hr__survey_source *s = *out = hr_calloc(1, sizeof *s);
     if (!s) return hr_no_memory(err, "a survey");
     s->survey = survey;
-    s->left = most;
+    s->left = max;
     s->place = (hr__survey_place){.survey = survey, .file = file, .path = survey->files->path[file], .line = -1};
     const hr_file_format format = hr__file_format(s->place.path, o->format);
     s->place.csv = format == HR_FORMAT_CSV;
@@ -94,16 +94,16 @@ void hr__survey_close(hr__survey_source *s)
 
 int64_t hr__survey_bytes(const hr__survey_source *source) { return source->bytes; }
 
-static hr_status room_for_record(hr__survey_piece *p, hr_error *err)
+static hr_status survey_source_reserve(hr__survey_piece *p, hr_error *err)
 {
-    if (p->records < p->room) return HR_OK;
-    const size_t room = 2 * p->room + 256;
-    size_t *end = hr_realloc(p->end, room * sizeof *end);
+    if (p->records < p->capacity) return HR_OK;
+    const size_t capacity = 2 * p->capacity + 256;
+    size_t *end = hr_realloc(p->end, capacity * sizeof *end);
     if (end) p->end = end;
-    int64_t *line = end ? hr_realloc(p->line, room * sizeof *line) : NULL;
+    int64_t *line = end ? hr_realloc(p->line, capacity * sizeof *line) : NULL;
     if (!line) return hr_no_memory(err, "a piece of a file");
     p->line = line;
-    p->room = room;
+    p->capacity = capacity;
     return HR_OK;
 }
 
@@ -142,7 +142,7 @@ hr_status hr__survey_read(hr__survey_source *s, hr__survey_piece *p, hr_error *e
     if (s->left == 0) return HR_END;
     if (s->csv) return read_csv(s, p, err);
     while (p->bytes.size < PIECE && p->records < PIECE_ROWS && s->left > 0) {
-        HR_TRY(room_for_record(p, err));
+        HR_TRY(survey_source_reserve(p, err));
         if ((st = survey_source_read_record(s, &record, err)) != HR_OK) break;
         hr__text_bytes(&p->bytes, record.data, (size_t)record.size);
         p->end[p->records] = p->bytes.size;
@@ -184,7 +184,7 @@ typedef struct csv_look {
     hr__survey_scratch *scratch;
     const hr__csv_format *format;
     hr_column *column;
-    int64_t *room; /* of lists: how many values a column has room for */
+    int64_t *capacity; /* of lists: how many values a column has room for */
     hr_status status;
     hr_error *err;
 } csv_look;
@@ -204,12 +204,12 @@ static bool survey_source_grow_list(int c, int64_t count, void *user)
     csv_look *look = user;
     hr_column *column = &look->column[c];
     const size_t width = look->format->column[c].width;
-    if (count <= look->room[c]) return true;
+    if (count <= look->capacity[c]) return true;
     void *values = more_memory(2 * (size_t)count * width, look);
     if (!values) return false;
     if (column->count > 0) memcpy(values, column->values, (size_t)column->count * width);
     column->values = values;
-    look->room[c] = 2 * count;
+    look->capacity[c] = 2 * count;
     return true;
 }
 
@@ -276,13 +276,13 @@ static hr_status make_columns(csv_look *look, int64_t rows)
 {
     const size_t columns = (size_t)look->format->columns;
     look->column = more_memory(columns * sizeof *look->column, look);
-    look->room = more_memory(columns * sizeof *look->room, look);
-    if (!look->column || !look->room) return hr_no_memory(look->err, "rows of a CSV");
+    look->capacity = more_memory(columns * sizeof *look->capacity, look);
+    if (!look->column || !look->capacity) return hr_no_memory(look->err, "rows of a CSV");
     for (size_t c = 0; c < columns; c++) {
         const hr__csv_column *of = &look->format->column[c];
         void *here = more_memory((size_t)(rows + 1) * (of->separator ? sizeof(int32_t) : of->width), look);
         if (!here) return hr_no_memory(look->err, "rows of a CSV");
-        look->room[c] = 0;
+        look->capacity[c] = 0;
         look->column[c] = (hr_column){.values = here, .count = rows};
         if (of->separator) look->column[c] = (hr_column){.splits = {here}};
         if (of->separator) look->column[c].splits[0][0] = 0;

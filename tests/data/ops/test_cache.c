@@ -120,7 +120,7 @@ HR_SAMPLE(branches_of_one_cache_in_a_file)
     return hr_repeat(hr_zip((hr_dataset *const[]){ahead, ds}, 2), .count = HR_I64(2));
 }
 
-/* ---- of many columns, which are kept as records ---- */
+/* ---- of many columns, which are stored in row layout ---- */
 
 HR_SAMPLE(cache_of_records)
 {
