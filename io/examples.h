@@ -58,7 +58,7 @@ typedef struct hr__schema_file hr_schema_file; /* names and types of fields, see
  *
  * One value that fits is enough; != and !age are the opposites of = and age, so that they hold where the feature is
  * missing. Numbers are compared as numbers, with float32 features as float32; strings by their bytes. ~ is an
- * extended regular expression (POSIX) that must be found in a string. A backslash in front of one of =!<>~ makes it a
+ * extended regular expression (POSIX) that must be found in a string. A backslash before one of =!<>~ makes it a
  * part of the name. Steps of a feature list count as values. */
 typedef struct hr_example_filter hr_example_filter;
 /* Gives *out. filter.condition: a condition that cannot be read. */

@@ -139,7 +139,7 @@ struct engine {
     size_t stages_bytes; /* a unit of each stage */
     bool seed_drawn;
     bool restored;   /* what is read again must come as it came then: nothing is brought forward */
-    bool disordered; /* some unit has left before those in front of it */
+    bool disordered; /* some unit has left before those before it */
     atomic_bool no_memory;
     hr_change_number_fn *change; /* of hr_iterate_changed; NULL: the numbers of a saved state stay as they are */
     void *change_user;
@@ -163,7 +163,7 @@ void hr__unit_work(stage *s, unit *u, hr_work *w);
 int64_t hr__count(engine *e, const char *what, int64_t count);
 bool hr__ignorable(const hr_error *err);
 void hr__tell_ignored(const hr_dataset *by, const hr_error *err);
-/* Says in front of an error where a row was read, if that is known and the error names no file yet. */
+/* Says before an error where a row was read, if that is known and the error names no file yet. */
 void hr__name_place(engine *e, const hr_columns *c, int64_t row, hr_error *err);
 
 /* view.c */

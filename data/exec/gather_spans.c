@@ -3,11 +3,11 @@
 #include "data/exec/engine.h"
 #include <string.h>
 
-enum { AHEAD = 24 }; /* how many runs ahead of the one at hand the cache is asked for what leads to their values */
+enum { AHEAD = 24 }; /* how many runs ahead of the current one the cache is asked for what leads to their values */
 
 typedef struct run {
     const hr_columns *in;
-    int64_t from, to; /* at the level at hand, in the end rows */
+    int64_t from, to; /* at the current level, in the end rows */
 } run;
 
 /* ---- one level of splits ---- */
@@ -297,7 +297,7 @@ static int64_t whole_elements(const rows *r, const uint64_t *failed, hr_span *sp
     return spans;
 }
 
-/* Whoever has a pointer to `r` keeps it: what is gathered anew changes places with what was there. */
+/* Whoever has a pointer to `r` keeps it: what is gathered again changes places with what was there. */
 static void swap_rows(rows *r, rows *fresh)
 {
     rows old = *r;

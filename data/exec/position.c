@@ -189,7 +189,7 @@ static hr_status write_position(engine *e, int64_t first, int64_t used, const to
     return st == HR_OK && to->failed ? hr_no_memory(err, "a saved state") : st;
 }
 
-/* While a pipeline runs, a position is where the unit at hand began, and how much of it is used. At the end it is the
+/* While a pipeline runs, a position is where the current unit began, and how much of it is used. At the end it is the
  * end itself: made again from its beginning, the last unit of an extended repeat would have other elements. */
 static hr_status write_end(engine *e, const input *in, hr_token_writer *to, hr_error *err)
 {
@@ -227,7 +227,7 @@ hr_status hr__token_end(const hr_token_reader *r, hr_error *err)
     return r->at == r->end ? HR_OK : hr__state_damaged(err);
 }
 
-/* Where the unit at hand begins, and how much of it is used. */
+/* Where the current unit begins, and how much of it is used. */
 static hr_status read_place(input *in, hr_token_reader *from, hr_error *err)
 {
     int64_t used = 0;
@@ -321,7 +321,7 @@ hr_status hr__plan_node_open(hr_plan *p, hr_token_reader *from, hr_error *err)
     HR_TRY(hr__saved_numbers_read(op, p->state, from, err));
     if (op->load) HR_TRY(op->load(p->ds->spec, p->state, from, err));
     for (int i = 0; i < p->ds->inputs; i++) HR_TRY(load_own(p, i, from, err));
-    if (op->held_from) /* all that it holds comes again: its input starts in front of it */
+    if (op->held_from) /* all that it holds comes again: its input starts before it */
         HR_TRY(hr_saved_between(op->name, input_pulled(p->in[0]), 0, op->held_from(p->ds->spec, p->state), err));
     return load_opened(p, from, err);
 }

@@ -314,7 +314,7 @@ bool hr__input_open_own(hr_plan *p, int i)
         in->node = hr__plan_node_new(p->stage, p, i, below, below->inputs ? below->in[0] : NULL, &p->below_settings);
         return in->node != NULL;
     }
-    uint64_t path = p->stage->path; /* the first input goes on with the key of the stage */
+    uint64_t path = p->stage->path; /* the first input continues with the key of the stage */
     if (i > 0) path = hr_random(hr_random(path, (uint64_t)p->ds->place), -(uint64_t)i);
     hr__token_ref(in->before);
     in->sole = p->stage->sole;

@@ -4,7 +4,7 @@
 
 /* ---- pulling from a stage ---- */
 
-/* Looks at the stage's next unit. Elements of it that were used before a restore are passed over. */
+/* Looks at the stage's next unit. Elements of it that were used before a restore are skipped. */
 static bool take_head(hr_plan *p, input *in, hr_status *none)
 {
     stage *s = in->stage;

@@ -18,7 +18,7 @@ enum {
     BLOCK_EXTRA = 3 * 64 /* what a block takes beside its bytes: head, alignment, slack */
 };
 
-/* Lies in front of its bytes, which begin on a cache line and are followed by STRING_SLACK readable ones. */
+/* Lies before its bytes, which begin on a cache line and are followed by STRING_SLACK readable ones. */
 typedef struct block {
     struct block *next; /* of a free list, or of whatever chain holds it */
     void *allocated;

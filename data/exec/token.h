@@ -1,8 +1,8 @@
 /* Where a stage stands: what its operators say of themselves and their inputs' positions, as one immutable object a
  * unit. A token refers to those of the units below instead of copying them; a saved state is such a tree written out.
  *
- * What an operator holds (shuffle's buffer) is found again by reading its input anew, from the newest logged position
- * in front of the oldest element it still needs. Which one that is costs time to tell, so it is asked only when a user
+ * What an operator holds (shuffle's buffer) is found again by reading its input again, from the newest logged position
+ * before the oldest element it still needs. Which one that is costs time to tell, so it is asked only when a user
  * saves; until then a token keeps the whole log from a safe place on.
  *
  *   token.c     the object, its numbers, and the log of where held elements were read
@@ -78,7 +78,7 @@ hr_status hr__token_read(engine *e, hr_token_reader *r, token **out, hr_error *e
 
 log_entry *hr__log_ref(log_entry *l);
 void hr__log_unref(log_entry *l);
-log_entry *hr__log_entry_for(log_entry *l, int64_t element); /* the newest in front of it */
+log_entry *hr__log_entry_for(log_entry *l, int64_t element); /* the newest before it */
 bool hr__log_add(hr_plan *p, input *in, token *before);      /* takes `before`; false: no memory */
 void hr__log_trim(hr_plan *p, input *in);
 

@@ -1,5 +1,6 @@
 /* An operator that holds single rows, such as a shuffle, draws them from all over memory. By column that would be a
- * cache miss for each value, so these rows are stored in row layout, and become columns again when they are gathered. */
+ * cache miss for each value, so these rows are stored in row layout, and become columns again when they are
+ * gathered. */
 #include "data/exec/engine.h"
 #include <string.h>
 

@@ -273,7 +273,7 @@ static void keep_heads(hr_columns *c, const uint64_t *bits)
     c->rows = c->elements = kept;
 }
 
-/* Columns of varying width are gathered anew. */
+/* Columns of varying width are gathered again. */
 static hr_status keep_gathered(hr_work *w, hr_columns *c, const uint64_t *bits, hr_error *err)
 {
     const size_t words = (size_t)(c->rows + 63) / 64;

@@ -33,7 +33,7 @@ typedef struct hr_convert_opts {
     int shards;                 /* of each split; default 1 */
     int64_t max_shard_bytes;    /* instead, as hr_shard_writer_opts */
     bool index;                 /* FILE.hridx beside each file of TFRecords */
-    bool resume;                /* goes on where a run before was ended; as hr_shard_writer_opts, and so is */
+    bool resume;                /* continues where a run before was ended; as hr_shard_writer_opts, and so is */
     int64_t cut_bytes;          /* this */
     const char *prefix;         /* of the files, where rows are not split; default "data-" */
     hr_compression compression; /* of the shards; default: none; of one file: by its name */
@@ -65,7 +65,7 @@ typedef struct hr_convert_rounded {
 /* What a conversion came to: numbers of rows, unless they say otherwise. */
 typedef struct hr_convert_result {
     int64_t rows, written, dropped, blank; /* blank: lines that were no rows */
-    int64_t rejected;                      /* rows and damaged records that .policy passed over */
+    int64_t rejected;                      /* rows and damaged records that .policy skipped */
     int64_t written_test;                  /* of `written`, if rows are split */
     int64_t *missing;                      /* for each field of .schema: written rows without it. NULL: no schema */
     hr_convert_rounded *rounded; /* the same, of the rows of a CSV that were read. JSON is told of by its reader */

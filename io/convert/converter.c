@@ -25,7 +25,7 @@ _Static_assert(sizeof((hr_convert_rounded){0}.first) == HR__NUMBER_TEXT, "room f
 
 typedef struct converter {
     hr__convert_plan plan;
-    const char *path; /* the file at hand */
+    const char *path; /* the current file */
     void *source;
     hr__lanes lanes;
     int pieces;           /* of a batch */
@@ -144,7 +144,7 @@ static void read_batch(converter *k, batch *b)
     }
 }
 
-/* What the other format has for a record. A record of which it can say nothing is passed over, if the policy says so. */
+/* What the other format has for a record. A record of which it can say nothing is skipped, if the policy says so. */
 static hr_status converter_write_record(const converter *k, hr__convert_piece *piece, hr__convert_record *r,
                                         bool *written)
 {

@@ -22,7 +22,7 @@ typedef struct csv_piece {
     char *text;
     size_t text_capacity;
     hr__csv_block block;
-    const hr__csv_format *format; /* of the file at hand */
+    const hr__csv_format *format; /* of the current file */
     hr_column *column;
     list_values *list; /* a column each */
     int lists;
@@ -32,7 +32,7 @@ typedef struct csv_piece {
     uint64_t *rejected; /* a bit a row, if there is a policy */
     size_t rejected_capacity;
     struct more_bytes *bytes; /* what the parser asked for */
-    int64_t good;             /* rows in front of the one that ends all; without one, all of them */
+    int64_t good;             /* rows before the one that ends all; without one, all of them */
     hr__convert_piece *piece;
 } csv_piece;
 
@@ -126,7 +126,7 @@ static bool csv_shards_grow_list(int c, int64_t count, void *user)
     return true;
 }
 
-/* A row that the policy passes over, or the failure that ends all. */
+/* A row that the policy skips, or the failure that ends all. */
 static void note_failure(int64_t row, const hr_error *error, void *user)
 {
     csv_piece *own = user;

@@ -162,7 +162,7 @@ static hr_status encode_row(const hr_convert_opts *o, hr__convert_piece *piece, 
     return HR_OK;
 }
 
-/* Reports a record that the policy passes over, with its bytes. */
+/* Reports a record that the policy skips, with its bytes. */
 static hr_status example_reject(const hr__convert_plan *plan, hr__convert_piece *piece, hr_view example)
 {
     if (!hr__policy_covers(plan->policy, &piece->err)) return piece->status;

@@ -17,7 +17,7 @@ typedef struct hr__convert_plan {
     const char *out;
     const hr_convert_opts *opts;
     const hr__format *from, *to;
-    hr__policy *policy; /* NULL: nothing is passed over */
+    hr__policy *policy; /* NULL: nothing is skipped */
 } hr__convert_plan;
 
 /* Bytes that a piece is made of. As many pieces as keep all threads busy, in each of three stages, then lie in the
@@ -68,7 +68,7 @@ struct hr__format {
     void (*encode)(const hr__convert_plan *plan, hr__convert_piece *piece);
     int64_t (*place)(const void *source);   /* bytes read of the file as it lies on the disk */
     int64_t (*bytes)(const void *source);   /* the same, inflated: frames and all that is no row count, too */
-    int64_t (*damaged)(const void *source); /* records that were passed over below; NULL: there are none such */
+    int64_t (*damaged)(const void *source); /* records that were skipped below; NULL: there are none such */
     void (*close)(void *source);
     void (*piece_free)(void *own);
     /* Adds how many rows the file has to *count; looks no further into them than that takes. */

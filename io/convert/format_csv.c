@@ -150,7 +150,7 @@ typedef struct csv_out {
     const hr__schema_file *schema;
     hr_csv_writer *writer;
     hr_example_walk *walk;
-    const hr__values **values; /* of the record at hand, a field each */
+    const hr__values **values; /* of the current record, a field each */
     char *head;
 } csv_out;
 

@@ -31,7 +31,7 @@ static hr_status line_too_long(const jsonl_source *s, hr_error *err)
     return HR_INVALID_ARGUMENT;
 }
 
-/* Bytes up to the end of the line at hand. HR_END: there are none. */
+/* Bytes up to the end of the current line. HR_END: there are none. */
 static hr_status peek_line(jsonl_source *s, hr_error *err)
 {
     const char *data, *end = NULL;

@@ -28,7 +28,7 @@ static void add_csv(hr__text *key, const hr_csv_opts *how)
     for (int i = 0; i < o.drop_count; i++) hr__text_printf(key, "drop %s\n", o.drop[i]);
 }
 
-/* All that decides what the rows are, so that no run goes on with another's. */
+/* All that decides what the rows are, so that no run continues with another's. */
 static char *resume_key(const hr__convert_plan *plan)
 {
     const hr_convert_opts *o = plan->opts;

@@ -152,7 +152,7 @@ typedef struct hr__walk {
 /* The value of a map entry into its slot, by protobuf's rules. *kind: the one that counts, HR__KIND_NONE if it has
  * none. False: malformed at *fault. */
 bool hr__decode_entry(hr__sink *sink, hr__scan entry, uint32_t *kind, const uint8_t **fault);
-/* The same of a Feature; *kind goes on from what it is. */
+/* The same of a Feature; *kind continues from what it is. */
 bool hr__decode_feature(hr__sink *sink, hr__scan feature, uint32_t *kind, const uint8_t **fault);
 /* Finds the key of a well-formed entry, the last one if there are several. False: malformed at entry.p. */
 bool hr__entry_key(hr__scan *entry, hr__scan *key);

@@ -1,7 +1,7 @@
 /* The fast path over a tf.Example: predict which feature comes next, compare the whole beginning of its map entry
  * with a template in one masked compare, check that the four nested lengths agree, take the payload. Entries that are
  * not plain are decoded one by one; a record with anything doubtful (a key twice, an error, odd bytes) is left to the
- * walk whose rules apply, which begins it anew. So what comes out is what that walk would give.
+ * walk whose rules apply, which begins it again. So what comes out is what that walk would give.
  *
  * Learned is the successor of each slot, seen twice before it is believed; the one after it is tried as well, since
  * features may be absent. Where order is random the key's hash finds the template. */
@@ -247,7 +247,7 @@ static inline void judge_order(hr__example_order *o)
 static bool fast_portable(const hr__walk *w) { return walk_record(w, matches_portable); }
 
 #if defined(__x86_64__)
-/* Aligned, so that its speed does not depend on what is linked in front of it: 3 % of parsing. */
+/* Aligned, so that its speed does not depend on what is linked before it: 3 % of parsing. */
 __attribute__((target("avx2"), aligned(64))) static bool fast_avx2(const hr__walk *w)
 {
     return walk_record(w, matches_avx2);

@@ -3,7 +3,7 @@
  *     0a ENTRY 0a KEY key.. 12 FEATURE kind LIST 0a VALUE value..
  *
  * where the words in capitals are lengths. As long as all of them are below 128 they are one byte each, and the whole
- * text in front of the value is a template. A string has no packed list: 0a VALUE is its own tag and length. */
+ * text before the value is a template. A string has no packed list: 0a VALUE is its own tag and length. */
 #include "io/example/example_rows.h"
 #include "io/example/example_wire.h"
 #include <stdlib.h>
@@ -16,7 +16,7 @@ typedef struct template
     hr_dtype dtype;
     char *key;
     size_t key_size;
-    size_t size;       /* of what is in front of the value */
+    size_t size;       /* of what is before the value */
     char bytes[BLOCK]; /* if `small` */
     bool small;        /* fits, and only a long string makes a length of two bytes */
 }
@@ -104,7 +104,7 @@ static inline char *put_template(const template *t, char *p, size_t size)
     return value;
 }
 
-/* All in front of the `list` bytes of a list. */
+/* All before the `list` bytes of a list. */
 static char *put_entry(const template *t, char *p, size_t list)
 {
     const size_t feature = hr__headed(list);
@@ -220,7 +220,7 @@ static char *example_rows_put_list(const template *t, const hr_column *c, int64_
 
 /* ---- rows ---- */
 
-/* The head in front of the features is as long as their size asks for: mostly three bytes. */
+/* The head before the features is as long as their size asks for: mostly three bytes. */
 char *hr__write_row(const hr__row_writer *w, const hr_column *column, int64_t row, char *to)
 {
     char *begin = to + 3, *p = begin;

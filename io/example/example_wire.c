@@ -80,7 +80,7 @@ size_t hr__wire_feature_size(const hr__wire_values *v)
     return v->dtype == HR_INVALID_DTYPE ? 0 : hr__headed(wire_list_size(v));
 }
 
-/* All of a Feature that stands in front of its values. */
+/* All of a Feature that stands before its values. */
 static char *put_wire_heads(char *p, const hr__wire_values *v)
 {
     if (v->dtype == HR_INVALID_DTYPE) return p;

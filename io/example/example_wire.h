@@ -27,7 +27,7 @@ static inline char *hr__put_varint(char *p, uint64_t v)
     return p;
 }
 
-/* A tag and a length: what stands in front of everything that is no number. */
+/* A tag and a length: what stands before everything that is no number. */
 static inline char *hr__put_head(char *p, int tag, uint64_t length)
 {
     *p++ = (char)tag;

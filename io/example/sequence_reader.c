@@ -114,7 +114,7 @@ static hr_status note_lists(const hr__sequence_walk *w, hr__scan lists)
 /* ---- the record ---- */
 
 /* Splits the record. *example is what the Example reader gets to see: the contexts that stand in front, where
- * nearly every writer puts them, or all of it, whose feature lists it passes over. */
+ * nearly every writer puts them, or all of it, whose feature lists it skips. */
 static hr_status split_record(const hr__sequence_walk *w, hr_view *example)
 {
     const uint8_t *start = (const uint8_t *)w->lists.record.data;

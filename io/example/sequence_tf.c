@@ -1,5 +1,5 @@
 /* The walk over a SequenceExample by TensorFlow's rules (ParseSequenceExampleV2), for .tf_compat. A value is read
- * from where the stream stands, and what follows it in its message is not passed over: the next row begins there,
+ * from where the stream stands, and what follows it in its message is not skipped: the next row begins there,
  * and mostly fails.
  *
  * Map entries are key, then value, and nothing else; of a key the last entry counts. */

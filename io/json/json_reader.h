@@ -60,7 +60,7 @@ void hr__json_begin_input(hr__json_reader *r, hr_input *in, int64_t max);
 hr_status hr__json_next(hr__json_reader *r, hr_error *err);
 /* Passes over the rest of the value that r->token begins. */
 hr_status hr__json_skip(hr__json_reader *r, hr_error *err);
-/* Fails with "NAME:LINE:COLUMN: " of the last token in front of the text, and sets file, line, offset, length. */
+/* Fails with "NAME:LINE:COLUMN: " of the last token before the text, and sets file, line, offset, length. */
 hr_status hr__json_fail(const hr__json_reader *r, hr_error *err, const char *kind, const char *format, ...)
     HR_PRINTF(4, 5);
 /* What the last token is, for messages: a few words, or its text, clipped. */
