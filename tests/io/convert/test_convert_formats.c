@@ -253,6 +253,58 @@ static void what_cannot_be_said_is_refused(void **state)
     fails(o, "tfrecord.length_crc", "in.csv");
 }
 
+static void a_record_is_counted_from_the_beginning_of_its_file(void **state)
+{
+    (void)state;
+    enum { BEFORE = 20000 }; /* several pieces */
+    FILE *f = fopen("far.jsonl", "wb");
+    for (int i = 0; i < BEFORE; i++) fprintf(f, "{\"row\": %d}\n", i);
+    fprintf(f, "{\"temp\": [1.5, 2.5]}\n");
+    fclose(f);
+    convert(options((char *[]){"far.jsonl"}, "far.tfrecord"), BEFORE + 1);
+    fails(options((char *[]){"far.tfrecord"}, "far.csv"), "csv.separator", "far.tfrecord: record 20000: ");
+}
+
+static void lines_without_a_row_are_counted(void **state)
+{
+    (void)state;
+    const char *text = "row,late,temp,name\n\n1,0,2.5,x\n\n\n2,0,2.5,y\n";
+    write_file("blank.csv", text, strlen(text));
+    conversion o = options((char *[]){"blank.csv"}, "blank.jsonl");
+    hr_convert_result r;
+    hr_error err;
+    assert_ok(run_conversion(&o, &r, &err), &err);
+    assert_int_equal(r.rows, 2);
+    assert_int_equal(r.blank, 3);
+    hr_convert_result_clear(&r);
+}
+
+static void keep_warning(hr_level level, const char *text, void *user)
+{
+    if (level == HR_WARNING) snprintf(user, 512, "%s", text);
+}
+
+static void the_first_value_that_is_rounded_is_named_whatever_its_field(void **state)
+{
+    (void)state;
+    char said[512] = "";
+    const char *text = "a,b\n1,1\n1,16777217\n33554433,16777219\n";
+    write_file("wide.csv", text, strlen(text));
+    write_file("wide.yaml", "float: [a, b]\n", 14);
+    hr__schema_file wide;
+    hr_convert_result r;
+    hr_error err;
+    assert_ok(hr__schema_open("wide.yaml", &wide, &err), &err);
+    conversion o = options((char *[]){"wide.csv"}, "wide.tfrecord");
+    o.opts.schema = &wide;
+    hr_set_log(keep_warning, said);
+    assert_ok(run_conversion(&o, &r, &err), &err);
+    hr_set_log(NULL, NULL);
+    hr_convert_result_clear(&r);
+    hr__schema_clear(&wide);
+    if (!strstr(said, "rounds 3 values, first in record 1: \"16777217\" of 'b'")) fail_msg("%s", said);
+}
+
 static void types_that_disagree_with_the_schema_are_named(void **state)
 {
     (void)state;
@@ -366,6 +418,9 @@ int main(void)
         cmocka_unit_test(shards_of_text_stand_alone),
         cmocka_unit_test(rows_are_split_and_dropped_whatever_their_format),
         cmocka_unit_test(what_cannot_be_said_is_refused),
+        cmocka_unit_test(a_record_is_counted_from_the_beginning_of_its_file),
+        cmocka_unit_test(lines_without_a_row_are_counted),
+        cmocka_unit_test(the_first_value_that_is_rounded_is_named_whatever_its_field),
         cmocka_unit_test(types_that_disagree_with_the_schema_are_named),
         cmocka_unit_test(names_tell_one_file_from_a_folder),
         cmocka_unit_test(records_that_are_no_examples_go_the_way_of_the_policy),
