@@ -75,6 +75,16 @@ static hr_status measure_fields(hr_dataset *ds, hr_error *err)
     return HR_OK;
 }
 
+hr_status hr__op_answer(const hr_op *op, hr_status returned, hr_error *err)
+{
+    if (returned == HR_OK) return HR_OK;
+    if (returned > 0 || returned < HR_DATA_LOSS)
+        return hr_fail(err, HR_INTERNAL, "op.failed", "%s: expected a status, got %d, which is none here", op->name,
+                       (int)returned);
+    if (!err || (err->code < 0 && err->kind)) return returned;
+    return hr_fail(err, returned, "op.failed", "%s: failed without an error", op->name);
+}
+
 static hr_status freeze(hr_dataset *ds, const void *spec, hr_error *err)
 {
     const hr_op *op = ds->op;
@@ -85,10 +95,10 @@ static hr_status freeze(hr_dataset *ds, const void *spec, hr_error *err)
     for (int i = 0; i < ds->inputs; i++) schema[i] = &ds->in[i]->out.schema;
     if (op->spec_size) memcpy(ds->spec, spec, op->spec_size);
     ds->spec_copied = true;
-    if (op->spec_copy) HR_TRY(op->spec_copy(ds->spec, err));
+    if (op->spec_copy) HR_TRY(hr__op_answer(op, op->spec_copy(ds->spec, err), err));
     if (ds->inputs) HR_TRY(hr_schema_set(&ds->out, schema[0], err));
     if (!op->check && ds->inputs > 1) HR_TRY(hr_schemas_agree(op->name, schema, err));
-    if (op->check) HR_TRY(op->check(ds->spec, schema, &ds->out, err));
+    if (op->check) HR_TRY(hr__op_answer(op, op->check(ds->spec, schema, &ds->out, err), err));
     if (ds->out.schema.levels > HR_MAX_LEVELS)
         return hr_fail(err, HR_INVALID_ARGUMENT, "batch.levels", "%s: expected at most %d batches on top of each other",
                        op->name, HR_MAX_LEVELS);

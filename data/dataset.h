@@ -35,6 +35,10 @@ uint64_t hr__dataset_identity(hr_dataset *ds);
 /* A checksum of the arguments and components of its operator alone. */
 uint32_t hr__dataset_arguments(const hr_dataset *ds);
 
+/* What a function of an operator has returned, with the error that it has left in *err, which was without code and kind
+ * before: a failure without an error gets one, and what is no failure but HR_OK becomes one. Kind op.failed. */
+hr_status hr__op_answer(const hr_op *op, hr_status returned, hr_error *err);
+
 /* The operator with its arguments: "batch(512, drop_remainder)"; what does not fit is cut off. */
 void hr__dataset_describe(const hr_dataset *ds, char *text, size_t size);
 

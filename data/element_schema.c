@@ -35,8 +35,30 @@ static bool element_schema_reserve(hr_schema_builder *out)
     return true;
 }
 
+/* What no column can be. */
+static const char *impossible(const hr_field *field)
+{
+    int64_t values = 1;
+    if (!field->name) return "a component without a name";
+    if (hr_dtype_size(field->dtype) == 0) return "a component of a type that has no values";
+    if (field->shape.rank < -1 || field->shape.rank > HR_MAX_RANK) return "a component of more than 8 dimensions";
+    for (int i = 0; i < field->shape.rank; i++) {
+        const int64_t dim = field->shape.dims[i] > 0 ? field->shape.dims[i] : 1;
+        if (field->shape.dims[i] < -1) return "a component of a dimension below -1";
+        if (dim > HR_MAX_VALUES / values) return "a component of too many values";
+        values *= dim;
+    }
+    return NULL;
+}
+
 hr_status hr_schema_add(hr_schema_builder *out, hr_field field, hr_error *err)
 {
+    const char *fault = impossible(&field);
+    if (fault)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "schema.component",
+                       "schema: component '%.60s': expected one that a "
+                       "column can hold, got %s",
+                       field.name ? field.name : "", fault);
     const hr_status st = hr__map_add(&out->names, field.name, strlen(field.name), out->schema.fields, err);
     if (st == HR_ALREADY_EXISTS)
         return hr_fail(err, HR_INVALID_ARGUMENT, "schema.duplicate", "schema: two components are called '%.60s'",

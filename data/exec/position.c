@@ -147,9 +147,13 @@ static hr_status ask_held_from(engine *e, const holder *h, hr_token_reader numbe
     hr_plan p = {.stage = &scratch, .ds = h->ds, .settings = h->settings};
     p.state = hr_calloc(1, op->state_size + 1);
     if (!p.state) return hr_no_memory(err, "a saved state");
-    hr_status st = op->open ? op->open(h->ds->spec, p.state, &p, err) : HR_OK;
+    hr_error own = {0};
+    if (!err) err = &own;
+    err->code = HR_OK;
+    err->kind = NULL;
+    hr_status st = op->open ? hr__op_answer(op, op->open(h->ds->spec, p.state, &p, err), err) : HR_OK;
     if (st == HR_OK) st = hr__saved_numbers_read(op, p.state, &numbers, err);
-    if (st == HR_OK && op->load) st = op->load(h->ds->spec, p.state, &numbers, err);
+    if (st == HR_OK && op->load) st = hr__op_answer(op, op->load(h->ds->spec, p.state, &numbers, err), err);
     if (st == HR_OK) *held = op->held_from(h->ds->spec, p.state);
     if (op->close) op->close(p.state);
     hr__shared_leave(&p);
@@ -316,10 +320,14 @@ hr_status hr__plan_node_open(hr_plan *p, hr_token_reader *from, hr_error *err)
 {
     const hr_op *op = p->ds->op;
     p->opened = true;
-    if (op->open) HR_TRY(op->open(p->ds->spec, p->state, p, err));
+    hr_error own = {0};
+    if (!err) err = &own;
+    err->code = HR_OK;
+    err->kind = NULL;
+    if (op->open) HR_TRY(hr__op_answer(op, op->open(p->ds->spec, p->state, p, err), err));
     if (!from) return HR_OK;
     HR_TRY(hr__saved_numbers_read(op, p->state, from, err));
-    if (op->load) HR_TRY(op->load(p->ds->spec, p->state, from, err));
+    if (op->load) HR_TRY(hr__op_answer(op, op->load(p->ds->spec, p->state, from, err), err));
     for (int i = 0; i < p->ds->inputs; i++) HR_TRY(load_own(p, i, from, err));
     if (op->held_from) /* all that it holds comes again: its input starts before it */
         HR_TRY(hr_saved_between(op->name, input_pulled(p->in[0]), 0, op->held_from(p->ds->spec, p->state), err));

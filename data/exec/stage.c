@@ -85,11 +85,19 @@ void hr__plan_node_no_memory(hr_plan *p)
     hr__plan_node_fail(p, &err);
 }
 
+/* What the operator sets; numbers that are none leave it to the engine. */
+static void stage_settle(const hr_dataset *ds, hr_settings *settings)
+{
+    if (ds->op->settings) ds->op->settings(ds->spec, settings);
+    if (settings->window < 0) settings->window = 0;
+    if (settings->group < 0) settings->group = 0;
+}
+
 /* What stands between two operators that plan: prefetch and options change settings and nothing else. */
 static hr_dataset *pass_settings(hr_dataset *ds, hr_settings *settings)
 {
     while (ds->op->traits & HR_PASSES_ROWS) {
-        if (ds->op->settings) ds->op->settings(ds->spec, settings);
+        stage_settle(ds, settings);
         ds = ds->in[0];
     }
     return ds;
@@ -99,7 +107,7 @@ static hr_dataset *pass_settings(hr_dataset *ds, hr_settings *settings)
 static bool add_op(stage *s, hr_dataset *ds, const hr_settings *settings)
 {
     hr_settings own = *settings;
-    if (ds->op->settings) ds->op->settings(ds->spec, &own);
+    stage_settle(ds, &own);
     s->unordered |= own.unordered || own.stage_unordered;
     if (ds->op->traits & HR_IGNORES_ERRORS) s->ignores = ds;
     s->numbered |= (ds->op->traits & HR_RANDOM_ROWS) != 0;
@@ -145,7 +153,7 @@ bool hr__stage_cut(stage *s, hr_settings settings)
     s->top->top = true;
     s->top->below_settings = settings;
     hr_settings sets = {0}; /* how many elements it takes together, of the stage right below */
-    if (ds->op->settings) ds->op->settings(ds->spec, &sets);
+    stage_settle(ds, &sets);
     s->top->below_settings.group = sets.group;
     return true;
 }

@@ -81,6 +81,7 @@ struct hr_plan {
     struct holder *holder; /* of an operator that holds rows: what its log entries share */
     struct shared *shared; /* with other openings; NULL: nothing */
     int64_t room, emitted;
+    int64_t idle, idle_at; /* calls in a row that came to nothing; what was pulled when that was last looked at */
     hr_span *out; /* of a node below the top */
     int64_t outs, out_capacity, taken;
     int64_t closed; /* so many of the elements emitted are in closed ones */

@@ -109,11 +109,26 @@ static void notice_partial(hr_plan *p)
     }
 }
 
+/* An operator that neither takes nor gives anything, call after call, would keep its thread for ever. */
+static bool is_idle(hr_plan *p, int64_t emitted, int64_t outs)
+{
+    enum { PATIENCE = 1 << 16 };
+    int64_t taken = 0;
+    if (p->emitted != emitted || p->outs != outs || ++p->idle < PATIENCE) return false;
+    for (int i = 0; i < p->ins; i++) taken += input_pulled(p->in[i]);
+    const bool idle = p->idle_at == taken + 1; /* 0: never looked at */
+    p->idle_at = taken + 1;
+    p->idle = 0;
+    return idle;
+}
+
 /* One call of the operator. An error of an input wins over its own: it is the cause. */
 hr_status hr__plan_node_run(hr_plan *p)
 {
     hr_error err;
     err.code = HR_OK;
+    err.kind = NULL;
+    const int64_t emitted = p->emitted, outs = p->outs;
     hr_status st = p->ds->op->plan(p->ds->spec, p->state, p, &err);
     rows *r = p->filling;
     p->filling = NULL;
@@ -125,7 +140,12 @@ hr_status hr__plan_node_run(hr_plan *p)
         hr_emit(p, (hr_span){&r->c, 0, (int32_t)r->c.elements});
     else
         hr__rows_drop(r);
-    if (st < 0 && err.code >= 0) hr_fail(&err, st, "op.failed", "%s: failed without an error", p->ds->op->name);
+    if (st != HR_END && st != HR_WAIT) st = hr__op_answer(p->ds->op, st, &err);
+    if (st == HR_WAIT && !p->stage->waits_for && !engine_cancelled(p->stage->engine)) /* nobody would come back */
+        st = hr_fail(&err, HR_INTERNAL, "op.failed", "%s: waits, but for none of its inputs", p->ds->op->name);
+    if (st == HR_OK && is_idle(p, emitted, outs))
+        st = hr_fail(&err, HR_INTERNAL, "op.failed", "%s: neither takes nor gives anything, and does not end",
+                     p->ds->op->name);
     if (st < 0) hr__plan_node_fail(p, &err);
     notice_partial(p);
     /* Not with the error of an input: what the operator holds comes first, in as many units as it takes. */
@@ -191,10 +211,20 @@ static hr_status first_pull(hr_plan *p, int i)
     return HR_END;
 }
 
+static hr_status pulls_nothing(hr_plan *p, int64_t at_most)
+{
+    hr_error err;
+    hr_fail(&err, HR_INTERNAL, "op.pull", "%s: expected to pull at least one element, got %" PRId64, p->ds->op->name,
+            at_most);
+    hr__plan_node_fail(p, &err);
+    return HR_END;
+}
+
 hr_status hr_pull(hr_plan *p, int i, int64_t at_most, hr_span *out)
 {
     input *in = p->in[i];
     if (p->error.code) return HR_END;
+    if (at_most < 1) return pulls_nothing(p, at_most);
     if (!in->known || (!in->stage && !in->node)) HR_TRY(first_pull(p, i));
     if (at_most > INT32_MAX) at_most = INT32_MAX;
     return in->node ? pull_node(p, in, at_most, out) : pull_stage(p, i, at_most, out);

@@ -139,6 +139,7 @@ hr_status hr__stage_plan(stage *s, unit *u, parts *returned)
     hr_plan *p = s->top;
     hr__parts_drop(s->returns, returned);
     s->current = u;
+    s->waits_for = NULL;
     if (!p->opened) open_stage(s, u);
     if (!u->started) start_unit(s, u);
     if (!u->parts) return u->error = p->error, u->last = true, HR_OK;

@@ -64,6 +64,7 @@ static void ignore_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *er
 
 void hr_fail_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
 {
+    if (row < 0) row = 0;
     if (row >= c->rows) return; /* after one that failed: cut off already */
     if (w->op && w->op->ignores && hr__ignorable(err))
         ignore_at(w, c, row, err);
@@ -190,7 +191,7 @@ static void run_operators(stage *s, unit *u, hr_work *w)
         w->op = &s->work[i];
         const void *blob = s->work[i].ds == s->top->ds ? u->blob : NULL;
         hr_status st = op->work(s->work[i].ds->spec, blob, w, &u->rows->c, &err);
-        if (st < 0 && err.code >= 0) hr_fail(&err, st, "op.failed", "%s: failed without an error", op->name);
+        st = hr__op_answer(op, st, &err);
         if (st < 0) cut_at(w, &u->rows->c, 0, &err);
         if (w->failed) drop_failed(w);
     }
