@@ -113,7 +113,7 @@ hr_status hr__node_unknown(const hr__node *node, const char *what, const char *c
 
 const hr__node *hr__node_get(const hr__node *map, const char *key)
 {
-    if (!map || map->kind != HR__MAPPING) return NULL;
+    if (!map || !key || map->kind != HR__MAPPING) return NULL;
     const size_t size = strlen(key);
     if (map->names) {
         const int64_t *place = hr__map_find(map->names, key, size);

@@ -253,6 +253,31 @@ static hr_status column_finish(hr_feature_column *column, bool has_weights, hr_e
     return HR_OK;
 }
 
+hr_status hr__column_answer(const char *kind, hr_status returned, hr_error *err)
+{
+    if (returned == HR_OK) return HR_OK;
+    if (returned > 0 || returned < HR_DATA_LOSS)
+        return hr_fail(err, HR_INTERNAL, "column.kind", "%s: expected a status, got %d, which is none", kind,
+                       (int)returned);
+    if (!err || (err->code < 0 && err->kind)) return returned;
+    return hr_fail(err, returned, "column.kind", "%s: failed without an error", kind);
+}
+
+/* Sizes that describe has set, from which others are computed. */
+static hr_status check_sizes(const hr_feature_column *column, hr_error *err)
+{
+    const hr_column_info *info = &column->info;
+    const bool values = info->dense == HR_COLUMN_VALUES;
+    const int64_t least = values ? 1 : 0;
+    if (info->width >= least && info->width <= HR_MAX_VALUES && info->num_buckets >= 0 && info->table.dimension >= 0)
+        return HR_OK;
+    return hr_fail(err, HR_INTERNAL, "column.kind",
+                   "%s: expected a width of %lld or more, and no negative size, got width %lld, num_buckets %lld and "
+                   "dimension %lld",
+                   column->kind->name, (long long)least, (long long)info->width, (long long)info->num_buckets,
+                   (long long)info->table.dimension);
+}
+
 static hr_status column_describe(hr_feature_column *column, hr_error *err)
 {
     hr_column_builder builder = {.column = column};
@@ -261,11 +286,14 @@ static hr_status column_describe(hr_feature_column *column, hr_error *err)
         uint64_t digest = column->source[i]->digest;
         hr_column_mix(&builder, &digest, sizeof digest);
     }
-    HR_TRY(column->kind->describe(column->spec, (const hr_feature_column *const *)column->source, &builder, err));
+    HR_TRY(hr__column_answer(
+        column->kind->name,
+        column->kind->describe(column->spec, (const hr_feature_column *const *)column->source, &builder, err), err));
     if (!column->name)
         return hr_fail(err, HR_INTERNAL, "column.kind", "%s: expected a name, got none; describe calls hr_column_name",
                        column->kind->name);
     hr_column_mix(&builder, column->name, strlen(column->name));
+    HR_TRY(check_sizes(column, err));
     return column_finish(column, builder.has_weights, err);
 }
 
@@ -335,6 +363,7 @@ hr_feature_column *hr_feature_column_new(const hr_column_kind *given, const void
     memcpy(column->spec, spec, kind->spec_size);
 
     hr_status st = kind->spec_copy ? kind->spec_copy(column->spec, &column->error) : HR_OK;
+    st = hr__column_answer(kind->name, st, &column->error);
     if (st == HR_OK) st = column_describe(column, &column->error);
     column->failed = st != HR_OK;
     return column;

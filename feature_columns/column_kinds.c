@@ -40,6 +40,13 @@ const hr_column_kind *hr__column_kind_at(int i)
     return i < atomic_load_explicit(&registered_count, memory_order_acquire) ? &registered[i].kind : NULL;
 }
 
+bool hr__column_kind_is_own(const hr_column_kind *kind)
+{
+    for (int i = 0; i < BUILT_IN; i++)
+        if (kind == built_in[i]) return true;
+    return false;
+}
+
 const hr_column_kind *hr__column_kind_listed(const hr_feature_column *column)
 {
     const hr_column_kind *own = hr_feature_column_kind(column), *kind;

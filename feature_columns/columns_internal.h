@@ -24,6 +24,10 @@ const hr_column_kind *hr__column_kind_listed(const hr_feature_column *column);
 /* A kind of the library or a registered one, in a descriptor of this library's size: number 0, 1, ...; NULL: no more.
  * */
 const hr_column_kind *hr__column_kind_at(int i);
+bool hr__column_kind_is_own(const hr_column_kind *kind); /* of the library, not from outside */
+/* What a function of a kind has returned, with the error that it has left in *err, which was without code and kind
+ * before: a failure without an error gets one, and what is no failure but HR_OK becomes one. Kind column.kind. */
+hr_status hr__column_answer(const char *kind, hr_status returned, hr_error *err);
 uint64_t hr__column_digest(const hr_feature_column *column);
 
 /* ---- the transformation of a list of columns ---- */

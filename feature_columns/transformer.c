@@ -11,6 +11,7 @@ typedef struct node {
     hr_feature_column *column;
     int input, raws, sources; /* where its inputs begin, and how many of each sort */
     int output;               /* -1: only other columns use it */
+    bool outside;             /* of a kind that is not the library's */
 } node;
 
 struct hr__transformer {
@@ -110,7 +111,7 @@ static hr_status add_node(hr__transformer *t, hr_feature_column *column, int *pl
     const int64_t *known = hr__map_find(&t->node_of, (const char *)&digest, sizeof digest);
     *place = known ? (int)*known : t->nodes;
     if (known) return HR_OK;
-    node n = {.column = column, .output = -1};
+    node n = {.column = column, .output = -1, .outside = !hr__column_kind_is_own(hr__column_kind_of(column))};
     HR_TRY(fill_node(t, &n, err));
     node *more = grown(t->node, t->nodes, sizeof *t->node);
     if (!more) return hr_no_memory(err, "feature columns");
@@ -260,10 +261,52 @@ hr_status hr__transformer_accept(const hr__transformer *t, const hr_column_value
         const node *n = &t->node[i];
         const hr_column_kind *kind = hr__column_kind_of(n->column);
         gather_inputs(t, n, raw, NULL, in);
-        if (kind->accept) st = kind->accept(hr_feature_column_spec(n->column), in, err);
+        hr_error why = {0};
+        if (!kind->accept) continue;
+        st = hr__column_answer(kind->name, kind->accept(hr_feature_column_spec(n->column), in, &why), &why);
+        if (st != HR_OK && err) *err = why;
     }
     hr_free(in);
     return st;
+}
+
+/* ---- results of kinds from outside ---- */
+
+/* From 0 to `values`, rising, `count` of them and one more. */
+static bool are_splits(const int32_t *splits, int64_t count, int64_t values)
+{
+    if (splits[0] != 0) return false;
+    for (int64_t i = 0; i < count; i++)
+        if (splits[i + 1] < splits[i]) return false;
+    return splits[count] == values;
+}
+
+/* What others would read beyond the values, or not find; NULL: nothing. */
+static const char *fault_of_result(const hr_column_info *info, const hr_column_values *v, int64_t rows)
+{
+    const bool values = info->dense == HR_COLUMN_VALUES;
+    if (v->rows != rows) return "a result for each row";
+    if (v->count < 0 || (v->count > 0 && !v->values)) return "values, as many as it says";
+    if (v->splits && !are_splits(v->splits, rows, v->count)) return "splits that rise from 0 to the number of values";
+    if (info->sequence && values && (!v->splits || v->width < 0)) return "splits, as of every sequence of numbers";
+    if (info->sequence && !values) {
+        if (!v->steps || !v->step_splits) return "steps and their splits, as of every sequence of ids";
+        if (!are_splits(v->steps, rows, v->steps[rows]) || !are_splits(v->step_splits, v->steps[rows], v->count))
+            return "steps that rise from 0, and splits of them that rise to the number of values";
+    } else if (!info->sequence && values) {
+        if (v->count != rows * info->width) return "as many values a row as its width";
+    } else if (!v->splits && !info->sequence) {
+        if (v->width < 0 || v->count != rows * v->width) return "splits, or as many ids in each row";
+    }
+    return info->weights && v->count > 0 && !v->weights ? "a weight for each id" : NULL;
+}
+
+static hr_status check_result(const node *n, const hr_column_values *made, int64_t rows, hr_error *err)
+{
+    const char *expected = fault_of_result(hr_feature_column_info(n->column), made, rows);
+    if (!expected) return HR_OK;
+    return hr_fail(err, HR_INTERNAL, "column.kind", "%s: transform: expected %s", hr__column_kind_of(n->column)->name,
+                   expected);
 }
 
 static hr_status run_node(const hr__transformer *t, const node *n, hr_column_work *w, const hr_column_values *raw,
@@ -276,7 +319,12 @@ static hr_status run_node(const hr__transformer *t, const node *n, hr_column_wor
         return HR_OK;
     }
     *out = (hr_column_values){.rows = w->rows};
-    return kind->transform(hr_feature_column_spec(n->column), w, in, out, err);
+    hr_error why = {0};
+    hr_status st =
+        hr__column_answer(kind->name, kind->transform(hr_feature_column_spec(n->column), w, in, out, &why), &why);
+    if (st == HR_OK && n->outside) st = check_result(n, out, w->rows, &why);
+    if (st != HR_OK && err) *err = why;
+    return st;
 }
 
 hr_status hr__transform(const hr__transformer *t, const hr__column_memory *memory, int64_t rows,

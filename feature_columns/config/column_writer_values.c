@@ -54,7 +54,13 @@ static void put_scalar(hr_config_writer *w, hr_view text)
         if (memcmp(w->text.data + i, replaced, 3) == 0) hr_config_write_impossible(w, "bytes that are not UTF-8");
 }
 
-void hr__write_scalar(hr_config_writer *w, const char *text) { put_scalar(w, (hr_view){text, (int64_t)strlen(text)}); }
+void hr__write_scalar(hr_config_writer *w, const char *text)
+{
+    if (text)
+        put_scalar(w, (hr_view){text, (int64_t)strlen(text)});
+    else
+        hr_config_write_impossible(w, "NULL");
+}
 
 /* As few digits as give the number back, as a float or as a double. */
 static void write_values_put_number(hr_config_writer *w, double value, bool single)
@@ -171,7 +177,10 @@ void hr_config_write_ints(hr_config_writer *w, const char *key, const int64_t *v
 
 void hr_config_write_shape(hr_config_writer *w, const char *key, hr_shape shape)
 {
-    hr_config_write_ints(w, key, shape.dims, shape.rank);
+    if (shape.rank < 0 || shape.rank > HR_MAX_RANK)
+        hr_config_write_impossible(w, "a shape without dimensions");
+    else
+        hr_config_write_ints(w, key, shape.dims, shape.rank);
 }
 
 void hr_config_write_own_field(hr_config_writer *w, const char *key)

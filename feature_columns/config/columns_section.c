@@ -72,17 +72,26 @@ static void column_config_forget(made *m)
 /* Reads columns out of their mapping; an error of a column gets the mapping's place. What was made stays in `out`. */
 static hr_status read_columns(hr__config_columns *c, const hr__node *map, const char *name, made *out, hr_error *err)
 {
+    enum { MOST_COLUMNS = 1 << 24 };
     HR_TRY(hr__node_is(map, HR__MAPPING, err));
     const hr_column_config *config;
     hr_config_reader reader = {c, map, name};
     HR_TRY(find_kind(map, &config, err));
     HR_TRY(hr__config_check_keys(map, config->keys, err));
     const int64_t count = config->columns ? config->columns(&reader) : 1;
+    if (count < 1 || count > MOST_COLUMNS)
+        return hr_fail(err, HR_INTERNAL, "column.kind", "%s: expected 1 to %d columns of a mapping, got %lld",
+                       config->word, MOST_COLUMNS, (long long)count);
     out->column = hr_calloc((size_t)count + 1, sizeof *out->column);
     if (!out->column) return hr_no_memory(err, "the columns of a config file");
     out->count = (int)count;
-    HR_TRY(config->read(&reader, out->column, err));
+    hr_error why = {0};
+    const hr_status st = hr__column_answer(config->word, config->read(&reader, out->column, &why), &why);
+    if (st != HR_OK && err) *err = why;
+    HR_TRY(st);
     for (int i = 0; i < out->count; i++) {
+        if (!out->column[i])
+            return hr_fail(err, HR_INTERNAL, "column.kind", "%s: expected a column of read, got NULL", config->word);
         const hr_error *failed = hr_feature_column_error(out->column[i]);
         if (failed) return hr__node_fail(map, err, failed->code, failed->kind, "%s", failed->text);
     }

@@ -172,6 +172,99 @@ static void broken_contracts_are_refused(void **state)
     refused(hr_feature_column_new(&kind, "", &none, 0), "column.kind");
 }
 
+/* ---- kinds that lie: each in one way ---- */
+
+typedef enum lie {
+    HONEST,
+    NO_STATUS,
+    NO_ERROR,
+    WIDTH,
+    BUCKETS,
+    FURTHER_ROWS,
+    FEWER_ROWS,
+    MORE_VALUES,
+    NO_VALUES,
+    NO_SPLITS,
+    SPLITS_FALL,
+    SPLITS_BEYOND,
+    NO_STATUS_LATER,
+    NO_ERROR_LATER,
+    LIES
+} lie;
+
+static hr_status lying_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
+                                hr_error *err)
+{
+    (void)source;
+    const lie how = *(const lie *)spec;
+    if (how == NO_STATUS) return (hr_status)77;
+    if (how == NO_ERROR) return HR_UNAVAILABLE;
+    HR_TRY(hr_column_name(out, err, "lying"));
+    HR_TRY(hr_column_read_var_len(out, "time", HR_INT64, err));
+    hr_column_info *info = hr_column_describe(out);
+    info->categorical = true;
+    info->num_buckets = how == BUCKETS ? -1 : 10;
+    info->width = how == WIDTH ? -1 : 0;
+    return HR_OK;
+}
+
+static hr_status lying_transform(const void *spec, hr_column_work *w, const hr_column_values *in, hr_column_values *out,
+                                 hr_error *err)
+{
+    const lie how = *(const lie *)spec;
+    const int64_t rows = out->rows;
+    int64_t *ids = hr_column_ids(w, rows);
+    int32_t *splits = hr_column_splits(w);
+    (void)in;
+    if (how == NO_STATUS_LATER) return HR_WAIT;
+    if (how == NO_ERROR_LATER) return HR_UNAVAILABLE;
+    if (!ids || !splits) return hr_no_memory(err, "ids");
+    for (int64_t r = 0; r < rows; r++) {
+        ids[r] = r % 10;
+        splits[r + 1] = (int32_t)r + 1;
+    }
+    out->values = how == NO_VALUES ? NULL : ids;
+    out->splits = how == NO_SPLITS ? NULL : splits;
+    out->count = how == MORE_VALUES ? 1000 * rows : rows;
+    if (how == FURTHER_ROWS) out->rows = 1000 * rows;
+    if (how == FEWER_ROWS) out->rows = 0;
+    if (how == SPLITS_FALL) splits[1] = -5;
+    if (how == SPLITS_BEYOND) splits[rows] = 1000000;
+    return HR_OK;
+}
+
+static const hr_column_kind lying = {.head = HR_COLUMN_HEAD,
+                                     .name = "lying_column",
+                                     .spec_size = sizeof(lie),
+                                     .describe = lying_describe,
+                                     .transform = lying_transform};
+
+static hr_status transform_lying(lie how, hr_error *err)
+{
+    hr_feature_column *column = hr_feature_column_new(&lying, &how, NULL, 0);
+    const hr_element *e;
+    hr_status st;
+    hr_iterator *it = hr_iterate(hr_transform_features(rows(1), HR_COLUMNS(column)));
+    while ((st = hr_next(it, &e)) == HR_OK) {}
+    if (st < 0) *err = *hr_iterator_error(it);
+    hr_iterator_free(it);
+    hr_feature_column_unref(column);
+    return st;
+}
+
+static void a_kind_that_lies_is_an_error(void **state)
+{
+    (void)state;
+    hr_error err;
+    assert_int_equal(transform_lying(HONEST, &err), HR_END);
+    for (lie how = NO_STATUS; how < LIES; how++) {
+        const bool own = how == NO_ERROR || how == NO_ERROR_LATER;
+        assert_status(transform_lying(how, &err), own ? HR_UNAVAILABLE : HR_INTERNAL);
+        assert_string_equal(err.kind, "column.kind");
+        assert_non_null(strstr(err.text, "lying_column"));
+    }
+}
+
 /* ---- descriptors of another size ---- */
 
 static void a_kind_without_the_newest_field_loads(void **state)
@@ -313,6 +406,7 @@ int main(void)
         cmocka_unit_test(other_columns_are_made_of_a_column_from_outside),
         cmocka_unit_test(equal_ones_are_computed_once),
         cmocka_unit_test(broken_contracts_are_refused),
+        cmocka_unit_test(a_kind_that_lies_is_an_error),
         cmocka_unit_test(a_kind_without_the_newest_field_loads),
         cmocka_unit_test(a_kind_with_a_further_field_loads_if_that_is_zero),
         cmocka_unit_test(a_registered_kind_is_read_and_written),
