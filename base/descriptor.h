@@ -39,6 +39,7 @@ static inline hr_status hr__descriptor_fit(const hr__descriptor_kind *kind, cons
 {
     hr__descriptor_head head;
     *fits = given;
+    if (!given) return hr_fail(err, kind->status, kind->error, "%s: expected a descriptor, got NULL", kind->what);
     memcpy(&head, given, offsetof(hr__descriptor_head, name));
     if (head.abi_version != kind->version)
         return hr_fail(err, kind->status, kind->error,

@@ -12,15 +12,24 @@ static hr_dataset no_memory = {
     .error = HR__NO_MEMORY_FOR("a dataset"),
 };
 
+/* What stands in for a dataset that is NULL, as after a failure of hr_pipeline_from_file. */
+static hr_dataset missing = {
+    .error = HR__ERROR_OF(HR_INVALID_ARGUMENT, "dataset.null", "expected a dataset, got NULL"),
+};
+
+static bool is_immortal(const hr_dataset *ds) { return ds == &no_memory || ds == &missing; }
+
+hr_dataset *hr__dataset_given(hr_dataset *ds) { return ds ? ds : &missing; }
+
 hr_dataset *hr_dataset_ref(hr_dataset *ds)
 {
-    if (ds && ds != &no_memory) atomic_fetch_add_explicit(&ds->refs, 1, memory_order_relaxed);
+    if (ds && !is_immortal(ds)) atomic_fetch_add_explicit(&ds->refs, 1, memory_order_relaxed);
     return ds;
 }
 
 void hr_dataset_unref(hr_dataset *ds)
 {
-    if (!ds || ds == &no_memory || atomic_fetch_sub_explicit(&ds->refs, 1, memory_order_acq_rel) > 1) return;
+    if (!ds || is_immortal(ds) || atomic_fetch_sub_explicit(&ds->refs, 1, memory_order_acq_rel) > 1) return;
     for (int i = 0; i < ds->inputs; i++) hr_dataset_unref(ds->in[i]);
     if (ds->spec_copied && ds->op->spec_free) ds->op->spec_free(ds->spec);
     hr_schema_clear(&ds->out);
@@ -31,18 +40,25 @@ void hr_dataset_unref(hr_dataset *ds)
     hr_free(ds);
 }
 
-const hr_op *hr_dataset_op(const hr_dataset *ds) { return ds->error.code ? NULL : ds->op; }
+const hr_op *hr_dataset_op(const hr_dataset *ds) { return !ds || ds->error.code ? NULL : ds->op; }
 
 const void *hr_dataset_spec(const hr_dataset *ds, const hr_op *op)
 {
-    return ds->given == op && !ds->error.code ? ds->spec : NULL;
+    return ds && ds->given == op && !ds->error.code ? ds->spec : NULL;
 }
 
-const hr_dataset *hr_dataset_input(const hr_dataset *ds, int i) { return i >= 0 && i < ds->inputs ? ds->in[i] : NULL; }
+const hr_dataset *hr_dataset_input(const hr_dataset *ds, int i)
+{
+    return ds && i >= 0 && i < ds->inputs ? ds->in[i] : NULL;
+}
 
-const hr_error *hr_dataset_error(const hr_dataset *ds) { return ds->error.code ? &ds->error : NULL; }
+const hr_error *hr_dataset_error(const hr_dataset *ds)
+{
+    if (!ds) return &missing.error;
+    return ds->error.code ? &ds->error : NULL;
+}
 
-const hr_schema *hr_dataset_schema(const hr_dataset *ds) { return ds->error.code ? NULL : &ds->out.schema; }
+const hr_schema *hr_dataset_schema(const hr_dataset *ds) { return !ds || ds->error.code ? NULL : &ds->out.schema; }
 
 hr_dataset *hr_dataset_failed(const hr_error *error)
 {
@@ -57,8 +73,9 @@ hr_dataset *hr_dataset_failed(const hr_error *error)
 static hr_dataset *first_failed(hr_dataset *const *in, int inputs)
 {
     hr_dataset *failed = NULL;
+    if (!in && inputs > 0) return &missing;
     for (int i = 0; i < inputs && !failed; i++)
-        if (in[i]->error.code) failed = hr_dataset_ref(in[i]);
+        if (hr_dataset_error(in[i])) failed = hr_dataset_ref(hr__dataset_given(in[i]));
     for (int i = 0; failed && i < inputs; i++) hr_dataset_unref(in[i]);
     return failed;
 }
@@ -196,7 +213,7 @@ int64_t hr_cardinality_of_input(const void *spec, const int64_t *in)
 int64_t hr_cardinality(const hr_dataset *ds)
 {
     int64_t in[HR_MAX_INPUTS + 1] = {HR_UNKNOWN_CARDINALITY};
-    if (ds->error.code) return HR_UNKNOWN_CARDINALITY;
+    if (hr_dataset_error(ds)) return HR_UNKNOWN_CARDINALITY;
     for (int i = 0; i < ds->inputs; i++) in[i] = hr_cardinality(ds->in[i]);
     if (ds->op->cardinality) return ds->op->cardinality(ds->spec, in);
     return ds->op->traits & (HR_PASSES_ROWS | HR_ROW_BY_ROW) ? in[0] : HR_UNKNOWN_CARDINALITY;

@@ -30,6 +30,9 @@ struct hr_dataset {
     hr_error error; /* code 0: sound */
 };
 
+/* `ds`; for NULL a dataset that says so. */
+hr_dataset *hr__dataset_given(hr_dataset *ds);
+
 /* Of the operators from `ds` down, their arguments and components: pipelines that differ have another one. */
 uint64_t hr__dataset_identity(hr_dataset *ds);
 /* A checksum of the arguments and components of its operator alone. */

@@ -40,7 +40,7 @@ hr_iterator *hr_iterate_changed(hr_dataset *ds, hr_change_number_fn *change, voi
 {
     const hr_iterate_opts o = HR_OPTIONS(hr_iterate_opts, opts);
     hr_iterator *it = hr_calloc(1, sizeof *it);
-    if (it) it->ds = ds;
+    if (it) it->ds = hr__dataset_given(ds);
     if (!it || !iterator_open(it, &o)) {
         hr_free(it);
         hr_dataset_unref(ds);

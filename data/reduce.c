@@ -47,4 +47,11 @@ hr_iterator *hr_get_single_element(hr_dataset *ds, const hr_element **out)
     return it;
 }
 
-hr_dataset *hr_apply(hr_dataset *in, hr_apply_fn *fn, void *user) { return fn(in, user); }
+hr_dataset *hr_apply(hr_dataset *in, hr_apply_fn *fn, void *user)
+{
+    hr_error err;
+    if (fn) return fn(in, user);
+    hr_dataset_unref(in);
+    hr_fail(&err, HR_INVALID_ARGUMENT, "apply.fn", "apply: expected a function, got NULL");
+    return hr_dataset_failed(&err);
+}

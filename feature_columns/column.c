@@ -37,9 +37,18 @@ static hr_feature_column no_memory = {
     .error = HR__NO_MEMORY_FOR("a feature column"),
 };
 
+/* Immortal, too: what stands in for a column that is NULL, as hr_column_set_find gives for a name that is not there. */
+static hr_feature_column missing = {
+    .refs = 1,
+    .failed = true,
+    .error = HR__ERROR_OF(HR_INVALID_ARGUMENT, "column.null", "feature columns: expected a column, got NULL"),
+};
+
+static bool is_immortal(const hr_feature_column *column) { return column == &no_memory || column == &missing; }
+
 hr_feature_column *hr_feature_column_ref(hr_feature_column *column)
 {
-    if (column && column != &no_memory) atomic_fetch_add(&column->refs, 1);
+    if (column && !is_immortal(column)) atomic_fetch_add(&column->refs, 1);
     return column;
 }
 
@@ -59,7 +68,7 @@ static void free_reads(hr_feature_column *column)
 
 void hr_feature_column_unref(hr_feature_column *column)
 {
-    if (!column || column == &no_memory || atomic_fetch_sub(&column->refs, 1) > 1) return;
+    if (!column || is_immortal(column) || atomic_fetch_sub(&column->refs, 1) > 1) return;
     if (column->kind && column->kind->spec_free) column->kind->spec_free(column->spec);
     for (int i = 0; i < column->sources; i++) hr_feature_column_unref(column->source[i]);
     free_reads(column);
@@ -74,12 +83,13 @@ void hr_feature_column_unref(hr_feature_column *column)
 
 const hr_error *hr_feature_column_error(const hr_feature_column *column)
 {
+    if (!column) return &missing.error;
     return column->failed ? &column->error : NULL;
 }
 
 const hr_column_info *hr_feature_column_info(const hr_feature_column *column)
 {
-    return column->failed ? NULL : &column->info;
+    return !column || column->failed ? NULL : &column->info;
 }
 
 const hr_column_kind *hr_feature_column_kind(const hr_feature_column *column)
@@ -307,7 +317,7 @@ static hr_feature_column *failed_source(hr_feature_column *const *source, int so
 {
     for (int i = 0; i < sources; i++) {
         if (source[i] && !source[i]->failed) continue;
-        hr_feature_column *failed = hr_feature_column_ref(source[i] ? source[i] : &no_memory);
+        hr_feature_column *failed = hr_feature_column_ref(source[i] ? source[i] : &missing);
         drop_sources(source, sources);
         return failed;
     }

@@ -107,8 +107,8 @@ static void explain_stage(hr__text *t, hr_dataset *ds, const hr_settings *settin
 char *hr_explain_dataset(hr_dataset *ds)
 {
     hr__text t = {0};
-    if (ds->error.code)
-        hr__text_printf(&t, "This pipeline cannot run: %s\n", ds->error.text);
+    if (hr_dataset_error(ds))
+        hr__text_printf(&t, "This pipeline cannot run: %s\n", hr_dataset_error(ds)->text);
     else
         explain_stage(&t, ds, &(hr_settings){0}, 0);
     return hr__text_take(&t);

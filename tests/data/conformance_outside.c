@@ -375,6 +375,7 @@ static void an_operator_of_another_version_is_refused(void **state)
     future = op_add;
     future.head.struct_size = sizeof future.head;
     assert_fails(range_through(&future), HR_FAILED_PRECONDITION, "op.abi");
+    assert_fails(range_through(NULL), HR_FAILED_PRECONDITION, "op.abi");
 }
 
 static void an_operator_of_an_older_header_loads(void **state)

@@ -161,6 +161,7 @@ static void broken_contracts_are_refused(void **state)
     refused(hour_of_day_column("time", 86400), "hour.zone");
     kind.head.abi_version = 99;
     refused(hr_feature_column_new(&kind, "", &none, 0), "column.kind");
+    refused(hr_feature_column_new(NULL, "", &none, 0), "column.kind");
     kind = ratio;
     kind.head.struct_size = 8;
     hr_feature_column *source = hr_numeric_column("x");

@@ -77,6 +77,8 @@ static void different_ways_to_parse_a_feature_are_refused(void **state)
     conflict(hr_numeric_column("a"), hr_categorical_column_with_identity("a", 3), "column.spec_conflict");
     conflict(hr_numeric_column("a"), hr_numeric_column("y"), "column.label");
     conflict(hr_numeric_column("a"), hr_numeric_column("b", .shape = HR_SHAPE(-2)), "column.shape");
+    conflict(hr_numeric_column("a"), NULL, "column.null");
+    conflict(hr_indicator_column(NULL), hr_embedding_column(NULL, 3), "column.null");
 }
 
 static void classifiers_and_regressors_have_labels_and_weights(void **state)

@@ -235,6 +235,7 @@ static void descriptors_of_another_size_load(void **state)
     newer.codec.head.struct_size = sizeof newer;
     newer.further = &newer;
     assert_int_equal(hr_codec_register(&newer.codec, &err), HR_FAILED_PRECONDITION);
+    assert_int_equal(hr_codec_register(NULL, &err), HR_FAILED_PRECONDITION);
     newer.further = NULL;
     assert_ok(hr_codec_register(&newer.codec, &err), &err);
     assert_int_equal(read_records("missing.newer", NULL, &err), -1);

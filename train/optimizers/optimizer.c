@@ -123,7 +123,7 @@ hr_optimizer *hr_optimizer_new(const hr_optimizer_kind *kind, const double *cons
     o->v1 = v1;
     o->learning_rate_node = learning_rate_node;
     for (int i = 0; kind->parameters[i]; i++)
-        o->value[i] = given[i] ? *given[i] : v1 ? kind->parameter[i].v1_usual : kind->parameter[i].usual;
+        o->value[i] = given && given[i] ? *given[i] : v1 ? kind->parameter[i].v1_usual : kind->parameter[i].usual;
     optimizer_describe(o);
     for (int i = 0; kind->parameters[i]; i++) {
         if (check_value(o, i) == HR_OK) continue;

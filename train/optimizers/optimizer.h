@@ -186,7 +186,7 @@ typedef struct hr_optimizer_kind {
 
 /* ---- for constructors ---- */
 
-/* Gives an optimizer of `kind`, which is borrowed for good. `given[i]` is parameter i; NULL: its default. A value out of
+/* Gives an optimizer of `kind`, which is borrowed for good. `given[i]` is parameter i; NULL, also for `given`: its default. A value out of
  * range sticks to the optimizer, "optimizer.parameter", and so does a descriptor that does not fit, "optimizer.abi". */
 HR_API hr_optimizer *hr_optimizer_new(const hr_optimizer_kind *kind, const double *const *given, bool v1,
                                       hr_node learning_rate_node);

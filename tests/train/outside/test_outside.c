@@ -125,8 +125,8 @@ static void ops_of_older_and_newer_headers_fit(void **state)
     hr_gradient out;
     hr_gradients(&gap, 1, &x, 1, &out); /* there is none */
     assert_string_equal(hr_graph_error(g)->kind, "graph.gradient");
-    const hr_graph_op *const refused[] = {&beyond.op, &other};
-    for (int i = 0; i < 2; i++) {
+    const hr_graph_op *const refused[] = {&beyond.op, &other, NULL};
+    for (int i = 0; i < 3; i++) {
         hr_graph *fresh = hr_graph_new();
         hr_graph_use(fresh, refused[i]);
         assert_non_null(hr_graph_error(fresh));
@@ -193,9 +193,11 @@ static void kinds_of_optimizers_of_older_and_newer_headers_fit(void **state)
                  {&newer.kind, NULL},
                  {&beyond.kind, "optimizer.abi"},
                  {&other, "optimizer.abi"},
-                 {&none, "optimizer.kind"}};
-    for (int i = 0; i < 5; i++) {
-        hr_optimizer *o = hr_optimizer_new(cases[i].kind, given, false, (hr_node){0});
+                 {&none, "optimizer.kind"},
+                 {NULL, "optimizer.abi"},
+                 {&outside_signs, NULL}};
+    for (int i = 0; i < 7; i++) {
+        hr_optimizer *o = hr_optimizer_new(cases[i].kind, i < 6 ? given : NULL, false, (hr_node){0});
         if (cases[i].error)
             assert_string_equal(hr_optimizer_error(o)->kind, cases[i].error);
         else
