@@ -194,6 +194,11 @@ static hr_status infer_schema(conversion *c, const char *from, hr_error *err)
     progress_start(&c->bar, "finding types, first of two passes");
     const hr_status st = hr_infer_schema_with(&c->inputs, &o, &c->schema, err);
     progress_start(&c->bar, "converting");
+    if (st < 0 && st != HR_CANCELLED && c->opts.policy.on_error != HR_FAIL) {
+        const size_t size = strlen(err->text);
+        snprintf(err->text + size, sizeof err->text - size,
+                 "; or give --schema, since finding the types skips no rows");
+    }
     return st;
 }
 

@@ -17,7 +17,7 @@ enum { CSV_NA_VALUES = 64, CSV_RENAMES = 256 };
         {FLAG_REPEATED, "na-value", 0, "TEXT",                                                                         \
          "a text that is a missing value in a CSV, as an empty field is; may be repeated"},                            \
         {FLAG_SWITCH, "quoted-never-missing", 0, NULL,                                                                 \
-         "\"\" in CSV input is an empty string; default: a missing value"},                                            \
+         "an empty field of CSV in quotes is an empty string; default: a missing value"},                              \
         {FLAG_TEXT, "separator", 0, "C", "between the values of a field of CSV; default: a field is one value"},       \
         {FLAG_TEXT, "quote", 0, "C", "around fields of CSV input; default \""},                                        \
         {FLAG_SWITCH, "no-quotes", 0, NULL, "quotes in CSV input are ordinary bytes"},                                 \

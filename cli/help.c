@@ -53,7 +53,7 @@ static void print_flag(const flag *f)
     int used = f->letter ? snprintf(left, sizeof left, "-%c, ", f->letter) : snprintf(left, sizeof left, "    ");
     snprintf(left + used, sizeof left - (size_t)used, "--%s%s%s", f->name, f->value ? " " : "",
              f->value ? f->value : "");
-    const int column = printf("  %-26s ", left);
+    const int column = printf("  %-25s  ", left);
     help_of_flag(f, help);
     help_print_words(help, strlen(help), column, FLAG_COLUMN);
 }

@@ -223,6 +223,7 @@ static hr_status choose_codec(hr_input *in, hr_compression asked, hr_error *err)
 hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_input **out, hr_error *err)
 {
     const hr_input_opts o = HR_OPTIONS(hr_input_opts, opts);
+    if (!path) return hr_fail(err, HR_INVALID_ARGUMENT, "file.argument", "expected a file to read, got NULL");
     hr_input *in = hr_calloc(1, sizeof *in);
     if (in) *in = (hr_input){.fd = -1, .wake = o.wake ? *o.wake : -1, .judged = -1, .path = hr_strdup(path)};
     if (!in || !in->path) {

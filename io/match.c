@@ -315,6 +315,7 @@ void hr__file_list_sort(hr_file_list *list) { sort(list, 0); }
 static hr_status match_all(const char *patterns, bool source, hr_file_list *out, hr_error *err)
 {
     hr_status status = HR_OK;
+    if (!patterns) return hr_fail(err, HR_INVALID_ARGUMENT, "file.argument", "expected a file pattern, got NULL");
     char *copy = hr_strdup(patterns), *rest = copy;
     if (!copy) return hr_no_memory(err, "a file pattern");
     for (char *one; status == HR_OK && (one = strsep(&rest, "\n"));) {

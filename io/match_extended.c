@@ -318,6 +318,7 @@ static hr_status exclude_lines(char *lines, hr_file_list *out, hr_error *err)
 hr_status hr_match_files_extended(const char *pattern, hr_file_list *out, hr_error *err)
 {
     *out = (hr_file_list){0};
+    if (!pattern) return hr_fail(err, HR_INVALID_ARGUMENT, "file.argument", "expected a file pattern, got NULL");
     char *lines = hr_strdup(pattern), *again = hr_strdup(pattern);
     hr_status st = lines && again ? add_lines(lines, out, err) : hr_no_memory(err, "a file pattern");
     if (st == HR_OK) st = exclude_lines(again, out, err);

@@ -242,6 +242,7 @@ static hr_status open_output(const char *path, const hr_output_opts *opts, int64
                              hr_error *err)
 {
     const hr_output_opts o = HR_OPTIONS(hr_output_opts, opts);
+    if (!path) return hr_fail(err, HR_INVALID_ARGUMENT, "file.argument", "expected a file to write, got NULL");
     hr_output *out = hr_calloc(1, sizeof *out);
     if (!out) return hr_no_memory(err, "writing a file");
     *out = (hr_output){.fd = -1, .lock = -1, .path = hr_strdup(path), .sync = !o.no_sync, .part = made >= 0};

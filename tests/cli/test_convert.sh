@@ -163,6 +163,10 @@ it_passes_over_bad_rows_and_keeps_them() {
     absent none.jsonl
     headrace convert people.csv -s people.yaml -o none.jsonl --on-error ignore
     refused 2 '--on-error: expected fail or skip, found "ignore"'
+    headrace convert people.csv -o none.jsonl --rejects none.rejects
+    refused 1 "expected 4 fields, found 3"
+    says "give --schema, since finding the types skips no rows"
+    absent none.rejects
     printf '{"row": 1}\n{"row": "x"}\n{"row": 2}\n' >mixed.jsonl
     headrace convert mixed.jsonl -o mixed.tfrecord
     headrace convert mixed.tfrecord -s people.yaml -o kept.tfrecord --rejects types.jsonl

@@ -143,6 +143,13 @@ static void what_cannot_be_opened_is_named(void **state)
     hr_error err;
     assert_status(hr_input_open_with("missing", NULL, &in, &err), HR_NOT_FOUND);
     assert_string_equal(err.file, "missing");
+    hr_output *out;
+    hr_file_list list;
+    assert_status(hr_input_open_with(NULL, NULL, &in, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "file.argument");
+    assert_status(hr_output_open_with(NULL, NULL, &out, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_match_files(NULL, &list, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_match_files_extended(NULL, &list, &err), HR_INVALID_ARGUMENT);
     assert_int_equal(mkdir("folder", 0777), 0);
     assert_status(hr_input_open_with("folder", NULL, &in, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "file.folder");
