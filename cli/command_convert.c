@@ -197,7 +197,7 @@ static hr_status infer_schema(conversion *c, const char *from, hr_error *err)
     if (st < 0 && st != HR_CANCELLED && c->opts.policy.on_error != HR_FAIL) {
         const size_t size = strlen(err->text);
         snprintf(err->text + size, sizeof err->text - size,
-                 "; or give --schema, since finding the types skips no rows");
+                 "; give --schema, since finding the types skips no rows");
     }
     return st;
 }
