@@ -64,4 +64,17 @@ static inline hr_status hr__descriptor_fit(const hr__descriptor_kind *kind, cons
     return HR_OK;
 }
 
+/* What a function of a descriptor has returned, with the error that it has left in *err, which was without code and
+ * kind before: a failure without an error gets one of this kind, and so does what is no failure and not HR_OK, as
+ * HR_INTERNAL. `name` begins the message. */
+static inline hr_status hr__descriptor_answer(const char *name, const char *kind, hr_status returned, hr_error *err)
+{
+    if (returned == HR_OK) return HR_OK;
+    if (returned > 0 || returned < HR_DATA_LOSS)
+        return hr_fail(err, HR_INTERNAL, kind, "%s: expected a status, got %d, which is none here", name,
+                       (int)returned);
+    if (!err || (err->code < 0 && err->kind)) return returned;
+    return hr_fail(err, returned, kind, "%s: failed without an error (%s)", name, hr_status_name(returned));
+}
+
 #endif

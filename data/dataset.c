@@ -94,12 +94,7 @@ static hr_status measure_fields(hr_dataset *ds, hr_error *err)
 
 hr_status hr__op_answer(const hr_op *op, hr_status returned, hr_error *err)
 {
-    if (returned == HR_OK) return HR_OK;
-    if (returned > 0 || returned < HR_DATA_LOSS)
-        return hr_fail(err, HR_INTERNAL, "op.failed", "%s: expected a status, got %d, which is none here", op->name,
-                       (int)returned);
-    if (!err || (err->code < 0 && err->kind)) return returned;
-    return hr_fail(err, returned, "op.failed", "%s: failed without an error", op->name);
+    return hr__descriptor_answer(op->name, "op.failed", returned, err);
 }
 
 static hr_status freeze(hr_dataset *ds, const void *spec, hr_error *err)

@@ -265,12 +265,7 @@ static hr_status column_finish(hr_feature_column *column, bool has_weights, hr_e
 
 hr_status hr__column_answer(const char *kind, hr_status returned, hr_error *err)
 {
-    if (returned == HR_OK) return HR_OK;
-    if (returned > 0 || returned < HR_DATA_LOSS)
-        return hr_fail(err, HR_INTERNAL, "column.kind", "%s: expected a status, got %d, which is none", kind,
-                       (int)returned);
-    if (!err || (err->code < 0 && err->kind)) return returned;
-    return hr_fail(err, returned, "column.kind", "%s: failed without an error", kind);
+    return hr__descriptor_answer(kind, "column.kind", returned, err);
 }
 
 /* Sizes that describe has set, from which others are computed. */

@@ -4,6 +4,7 @@
  * most steps.
  *
  * A slot counts its uses down; the last one drops the memory, or writes over it. */
+#include "base/descriptor.h"
 #include "train/graph/graph_internal.h"
 
 #include <string.h>
@@ -19,7 +20,6 @@ enum {
 static void record(hr__run *run, const hr__step *step, hr_status status, hr_error *err)
 {
     hr_session *s = run->session;
-    if (err->code == HR_OK) hr_fail(err, status, "graph.kernel", "the kernel failed: %s", hr_status_name(status));
     hr__blame(err, step->node);
     uv_mutex_lock(&s->lock);
     /* Of several failures that of the oldest node is reported, the same on every run if all of them occur. */
@@ -57,10 +57,29 @@ static void drop_inputs(hr__run *run, const hr__step *step)
         if (plan->slot_uses[step->first_output + i] == 0) drop(&plan->slots[step->first_output + i]);
 }
 
+/* What a kernel of another type, or none, would leave to those that read it: memory of an earlier run. */
+static void forget_outputs(hr_tensor *slot, int outputs)
+{
+    for (int i = 0; i < outputs; i++) slot[i].dtype = HR_INVALID_DTYPE;
+}
+
+static hr_status check_outputs(const hr__node *n, const hr_tensor *slot, hr_error *err)
+{
+    for (int i = 0; i < n->outputs; i++)
+        if (slot[i].dtype != n->type[i] || (!slot[i].data && slot[i].count > 0))
+            return hr_fail(err, HR_INTERNAL, "graph.failed", "%s: compute: expected output %d of %s, got %s",
+                           n->op->name, i, hr_dtype_name(n->type[i]),
+                           slot[i].dtype == HR_INVALID_DTYPE ? "none" : hr_dtype_name(slot[i].dtype));
+    return HR_OK;
+}
+
 static hr_status executor_compute(hr__run *run, hr__step *step)
 {
     hr_error err;
     err.code = HR_OK;
+    err.kind = NULL;
+    hr_tensor *slot = &run->plan->slots[step->first_output];
+    forget_outputs(slot, step->node->outputs);
     hr_kernel k;
     k.node = step->handle;
     k.inputs = step->node->inputs;
@@ -71,8 +90,12 @@ static hr_status executor_compute(hr__run *run, hr__step *step)
     k.run = run;
     k.step = step;
     k.temps = 0;
-    const hr_status status = step->node->op->compute(&k, &err);
+    hr_status status = step->node->op->compute(&k, &err);
     if (k.temps) hr__kernel_end(&k);
+    if (status != HR_OK)
+        status = hr__descriptor_answer(step->node->op->name, "graph.failed", status, &err);
+    else
+        status = check_outputs(step->node, slot, &err);
     if (status != HR_OK) record(run, step, status, &err);
     return status;
 }
@@ -279,8 +302,10 @@ hr_status hr__compute_alone(hr_session *s, hr_node node, hr_tensor *outputs, hr_
     hr_kernel k = {
         .node = node, .outputs = step.node->outputs, .state = state, .session = s, .run = &run, .step = &step};
     hr_error failed = {0};
-    const hr_status status = step.node->op->compute(&k, &failed);
+    hr_status status =
+        hr__descriptor_answer(step.node->op->name, "graph.failed", step.node->op->compute(&k, &failed), &failed);
     hr__kernel_end(&k);
+    if (status == HR_OK) status = check_outputs(step.node, outputs, &failed);
     if (status == HR_OK) return HR_OK;
     hr__blame(&failed, step.node);
     if (err) *err = failed;

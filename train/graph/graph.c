@@ -54,6 +54,7 @@ hr_node hr_node_fail(hr_graph *g, hr_status code, const char *kind, const char *
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (code >= HR_OK) code = HR_INTERNAL; /* what is no failure cannot stick */
     if (g && g->error.code == HR_OK) hr_fail(&g->error, code, kind, "%s", text);
     return hr_failed_node(g);
 }

@@ -6,6 +6,13 @@
 
 static hr_tensor *output_of(const hr_kernel *k, int i) { return &k->run->plan->slots[k->step->first_output + i]; }
 
+/* What the op's signature does not have. */
+static hr_status check_place(const char *what, int i, int count, hr_error *err)
+{
+    if (i >= 0 && i < count) return HR_OK;
+    return hr_fail(err, HR_INTERNAL, "graph.failed", "expected one of %d %s, got number %d", count, what, i);
+}
+
 static hr_status refuse_shape(hr_shape shape, hr_error *err)
 {
     hr__shape_name name;
@@ -17,10 +24,13 @@ static hr_status refuse_shape(hr_shape shape, hr_error *err)
 static hr_status kernel_describe(const hr_kernel *k, int i, hr_shape shape, hr_tensor *out, size_t *bytes,
                                  hr_error *err)
 {
+    HR_TRY(check_place("outputs", i, k->outputs, err));
     const hr_dtype dtype = k->step->node->type[i];
     const int64_t count = hr_shape_count(shape);
     if (count < 0 || (uint64_t)count > (UINT64_C(1) << 46) / 16) return refuse_shape(shape, err);
     *bytes = (size_t)count * hr_dtype_size(dtype);
+    hr_buffer_unref(out->buffer); /* of an output that is made twice */
+    out->buffer = NULL;
     out->dtype = dtype;
     out->layout = HR_DENSE;
     out->shape = shape;
@@ -55,6 +65,7 @@ hr_status hr_kernel_output_over(hr_kernel *k, int i, int over, hr_shape shape, h
     size_t bytes = 0;
     hr_tensor *t = output_of(k, i);
     HR_TRY(kernel_describe(k, i, shape, t, &bytes, err));
+    HR_TRY(check_place("inputs", over, k->inputs, err));
     hr_tensor *in = &k->run->plan->slots[k->step->slot[over]];
     if (t->dtype == HR_STRING || bytes != (size_t)in->count * hr_dtype_size(in->dtype) || !hr_kernel_may_write(k, over))
         return hr_kernel_output(k, i, shape, out, err);
@@ -67,16 +78,28 @@ hr_status hr_kernel_output_over(hr_kernel *k, int i, int over, hr_shape shape, h
 
 hr_status hr_kernel_pass(hr_kernel *k, int i, int input, hr_shape shape, hr_error *err)
 {
+    HR_TRY(check_place("outputs", i, k->outputs, err));
+    HR_TRY(check_place("inputs", input, k->inputs, err));
     const hr_tensor *in = k->input[input];
     if (hr_shape_count(shape) != in->count) return refuse_shape(shape, err);
     hr_tensor *t = output_of(k, i);
+    hr_buffer *before = t->buffer;
     *t = *in;
     t->shape = shape;
     hr_buffer_ref(t->buffer);
+    hr_buffer_unref(before); /* of an output that is made twice */
     return HR_OK;
 }
 
-void hr_kernel_give(hr_kernel *k, int i, hr_tensor value) { *output_of(k, i) = value; }
+void hr_kernel_give(hr_kernel *k, int i, hr_tensor value)
+{
+    if (i < 0 || i >= k->outputs) {
+        hr_buffer_unref(value.buffer);
+        return;
+    }
+    hr_buffer_unref(output_of(k, i)->buffer); /* of an output that is made twice */
+    *output_of(k, i) = value;
+}
 
 void *hr_kernel_temp(hr_kernel *k, size_t bytes)
 {

@@ -1,5 +1,6 @@
 /* How a node is made: inputs are matched with the signature, attributes inferred or taken from their defaults, shapes
  * computed. What does not fit sticks to the graph, and a failed node comes back. */
+#include "base/descriptor.h"
 #include "train/graph/graph_internal.h"
 
 #include <stdio.h>
@@ -211,7 +212,7 @@ static hr_status infer_shapes(maker *m, hr_node self)
     if (!in) return hr_no_memory(m->err, "a node");
     for (int i = 0; i < n->inputs; i++) in[i] = hr_node_shape(n->input[i]);
     hr_infer s = {self, n->inputs, n->outputs, in, n->shape};
-    const hr_status st = n->op->shape(&s, m->err);
+    const hr_status st = hr__descriptor_answer(n->op->name, "graph.failed", n->op->shape(&s, m->err), m->err);
     hr_free(in);
     for (int i = 0; st == HR_OK && i < n->outputs; i++) {
         hr__shape_name name;

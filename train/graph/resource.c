@@ -41,19 +41,29 @@ hr_status hr_session_variable(hr_session *s, const char *name, void **variable, 
 
 /* ---- for kernels ---- */
 
-static hr__variable *variable_of(const hr_kernel *k, int i) { return k->input[i]->data; }
+/* NULL: the input is no handle. */
+static hr__variable *variable_of(const hr_kernel *k, int i)
+{
+    return i >= 0 && i < k->inputs && k->input[i]->dtype == HR_RESOURCE ? k->input[i]->data : NULL;
+}
 
 const char *hr_kernel_variable_name(hr_kernel *k, int i)
 {
-    for (int r = 0; r < k->session->resource_count; r++)
+    for (int r = 0; i >= 0 && i < k->inputs && r < k->session->resource_count; r++)
         if (k->session->resources[r].resource == k->input[i]->data) return k->session->resources[r].name;
     return "";
 }
 
-bool hr_kernel_initialized(hr_kernel *k, int i) { return variable_of(k, i)->value.data != NULL; }
+bool hr_kernel_initialized(hr_kernel *k, int i)
+{
+    const hr__variable *v = variable_of(k, i);
+    return v && v->value.data;
+}
 
 static hr_status uninitialized(hr_kernel *k, int i, hr_error *err)
 {
+    if (!variable_of(k, i))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "variable.unknown", "expected input %d to be a variable's handle", i);
     return hr_fail(err, HR_FAILED_PRECONDITION, "variable.uninitialized",
                    "expected variable '%s' to have a value, but it has none; run hr_global_variables_initializer, or "
                    "restore it",
@@ -70,8 +80,9 @@ hr_status hr_kernel_read(hr_kernel *k, int i, hr_tensor *value, hr_error *err)
 
 hr_status hr_kernel_borrow(hr_kernel *k, int i, const hr_tensor **value, hr_error *err)
 {
+    if (!hr_kernel_initialized(k, i)) return uninitialized(k, i, err);
     *value = &variable_of(k, i)->value;
-    return hr_kernel_initialized(k, i) ? HR_OK : uninitialized(k, i, err);
+    return HR_OK;
 }
 
 /* Somebody holds the present value: the variable continues with a copy. Strings stay in the old buffer, so they are
@@ -96,7 +107,7 @@ static hr_status make_own(hr_session *s, hr_tensor *value, hr_error *err)
 hr_status hr_kernel_update(hr_kernel *k, int i, hr_tensor **value, hr_error *err)
 {
     hr__variable *v = variable_of(k, i);
-    if (!v->value.data) return uninitialized(k, i, err);
+    if (!v || !v->value.data) return uninitialized(k, i, err);
     if (!v->value.buffer || hr_buffer_is_shared(v->value.buffer)) HR_TRY(make_own(k->session, &v->value, err));
     *value = &v->value;
     return HR_OK;
@@ -131,6 +142,7 @@ static hr_status check_value(hr_node handle, const hr_tensor *value, hr_error *e
 /* A value without a buffer is borrowed (fed, a constant): it is copied. Others are shared until one side writes. */
 hr_status hr_kernel_assign(hr_kernel *k, int i, int value, hr_error *err)
 {
+    if (!variable_of(k, i) || value < 0 || value >= k->inputs) return uninitialized(k, variable_of(k, i) ? -1 : i, err);
     HR_TRY(check_value(hr_node_input(k->node, i), k->input[value], err));
     return set_value(k->session, variable_of(k, i), k->input[value], true, err);
 }

@@ -1,5 +1,6 @@
 /* The monitored session: hooks around one session.run each. Failures stick; after one no hook ends. */
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/constructor.h"
 #include "train/hooks/hooks_internal.h"
 #include <headrace/checkpoint.h>
@@ -7,10 +8,18 @@
 
 /* ---- making ---- */
 
+/* What a hook's function has returned; HR_END where it may say so. *err was without code and kind before. */
+static hr_status hook_returned(const hr_hook_kind *kind, hr_status returned, bool may_end, hr_error *err)
+{
+    return returned == HR_END && may_end ? HR_END : hr__descriptor_answer(kind->name, "hooks.failed", returned, err);
+}
+
 static hr_status begin_hooks(hr_monitored_session *m, hr_error *err)
 {
-    for (int i = 0; i < m->hooks; i++)
-        if (m->hook[i]->kind->begin) HR_TRY(m->hook[i]->kind->begin(m->hook[i]->state, m->graph, err));
+    for (int i = 0; i < m->hooks; i++) {
+        const hr_hook_kind *kind = m->hook[i]->kind;
+        if (kind->begin) HR_TRY(hook_returned(kind, kind->begin(m->hook[i]->state, m->graph, err), false, err));
+    }
     const hr_error *failed = hr_graph_error(m->graph);
     if (failed) *err = *failed;
     return failed ? failed->code : HR_OK;
@@ -51,7 +60,8 @@ static hr_status open_session(hr_monitored_session *m, const hr_monitored_sessio
     HR_TRY(make_variables(m, o, init, local_init, err));
     for (int i = 0; i < m->hooks; i++) {
         const hr_hook_kind *kind = m->hook[i]->kind;
-        if (kind->after_create_session) HR_TRY(kind->after_create_session(m->hook[i]->state, m, err));
+        if (kind->after_create_session)
+            HR_TRY(hook_returned(kind, kind->after_create_session(m->hook[i]->state, m, err), false, err));
     }
     return HR_OK;
 }
@@ -181,7 +191,7 @@ static hr_status gather_requests(hr_monitored_session *m, const hr_feed *feeds, 
     for (int i = 0; i < m->hooks; i++) {
         const hr_hook_kind *kind = m->hook[i]->kind;
         m->first[i] = r->fetches;
-        if (kind->before_run) HR_TRY(kind->before_run(m->hook[i]->state, m, r, err));
+        if (kind->before_run) HR_TRY(hook_returned(kind, kind->before_run(m->hook[i]->state, m, r, err), true, err));
     }
     return HR_OK;
 }
@@ -191,7 +201,8 @@ static hr_status after_run(hr_monitored_session *m, hr_error *err)
     for (int i = 0; i < m->hooks; i++) {
         const hr_hook_kind *kind = m->hook[i]->kind;
         const hr_tensor *results = m->request->result ? m->request->result + m->first[i] : NULL;
-        if (kind->after_run) HR_TRY(kind->after_run(m->hook[i]->state, m, results, err));
+        if (kind->after_run)
+            HR_TRY(hook_returned(kind, kind->after_run(m->hook[i]->state, m, results, err), true, err));
     }
     return HR_OK;
 }
@@ -283,7 +294,9 @@ hr_status hr_monitored_session_close(hr_monitored_session *m, bool failed, hr_er
     if (st != HR_OK && err) *err = m->error;
     for (int i = 0; i < m->hooks && st == HR_OK && !failed; i++) {
         const hr_hook_kind *kind = m->hook[i]->kind;
-        if (kind->end) st = kind->end(m->hook[i]->state, m, err);
+        hr_error why = {0};
+        if (kind->end) st = hook_returned(kind, kind->end(m->hook[i]->state, m, &why), false, &why);
+        if (st != HR_OK && err) *err = why;
     }
     for (int i = 0; i < m->hooks; i++) hr_hook_free(m->hook[i]);
     free_session(m);

@@ -1,5 +1,6 @@
 /* Checkpoints of a monitored session: all global variables under their names, and what else was asked for as string
  * scalars. TensorFlow reads the variables and skips the rest. */
+#include "base/descriptor.h"
 #include "train/hooks/hooks_internal.h"
 #include <headrace/checkpoint.h>
 #include <stdlib.h>
@@ -52,7 +53,14 @@ static hr_status write_extras(hr_monitored_session *m, hr_bundle_writer *w, hr_e
     for (int i = 0; i < m->extras; i++) {
         void *data = NULL;
         size_t size = 0;
-        HR_TRY(m->extra[i].save(m->extra[i].user, &data, &size, err));
+        hr_error why = {0};
+        hr_status saved = m->extra[i].save(m->extra[i].user, &data, &size, &why);
+        saved = hr__descriptor_answer(m->extra[i].name, "hooks.failed", saved, &why);
+        if (saved == HR_OK && size > 0 && !data)
+            saved = hr_fail(&why, HR_INTERNAL, "hooks.failed", "%s: expected %zu bytes to save, got NULL",
+                            m->extra[i].name, size);
+        if (saved != HR_OK && err) *err = why;
+        HR_TRY(saved);
         hr_view view = {data, (int64_t)size};
         hr_tensor scalar = hr_tensor_of(HR_STRING, HR_SCALAR, &view);
         hr_status st = size ? hr_bundle_add(w, m->extra[i].name, &scalar, err) : HR_OK;

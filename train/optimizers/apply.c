@@ -200,6 +200,11 @@ static hr_status take_variables(hr_kernel *k, const hr_update *apply, update *u,
 
 hr_status hr_update_run(hr_kernel *k, const hr_update *apply, hr_error *err)
 {
+    if (!apply->rule || apply->grad < 0 || apply->grad >= k->inputs || apply->indices < 0 ||
+        apply->indices >= k->inputs || apply->rule->slots < 0 || apply->rule->slots > HR_MAX_SLOTS)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "optimizer.kind",
+                       "expected a rule, and inputs with the gradient and its rows, of %d; got inputs %d and %d",
+                       k->inputs, apply->grad, apply->indices);
     update u = {.rule = apply->rule};
     const hr_tensor *variable = NULL, *grad = k->input[apply->grad];
     HR_TRY(take_variables(k, apply, &u, &variable, err));

@@ -58,13 +58,19 @@ hr_status hr_compute_gradients(hr_node loss, const hr_minimize_opts *opts, hr_va
 static hr_node minimize_finish(hr_minimizer *t, const hr_minimize_opts *opts, hr_node *updates, int count)
 {
     const hr_optimizer *o = t->optimizer;
-    hr_node last[3];
+    enum { MOST = 2 }; /* nodes of finish */
+    hr_node last[MOST + 1];
     int lasts = 0;
     char scope[HR_MAX_SCOPE + 1];
     snprintf(scope, sizeof scope, "%.510s/", t->scope);
     hr_name_scope(t->g, scope);
     hr_control_dependencies(t->g, updates, count);
     if (o->kind->finish) lasts = o->kind->finish(t, last);
+    if (lasts < 0 || lasts > MOST) {
+        hr_node_fail(t->g, HR_INVALID_ARGUMENT, "optimizer.kind", "%s: expected finish to give 0 to %d nodes, got %d",
+                     hr__optimizer_title(o), MOST, lasts);
+        lasts = 0;
+    }
     if (t->iterations.graph) last[lasts++] = hr_target(hr_assign_add(t->iterations, hr_scalar(t->g, HR_INT64, 1)));
     hr_control_end(t->g);
     hr_scope_end(t->g);

@@ -53,8 +53,23 @@ static void make_hyper(hr_minimizer *t)
     }
 }
 
+/* The kind's list has so many. */
+static int parameters_of(const hr_minimizer *t)
+{
+    int n = 0;
+    while (t->optimizer->kind->parameters[n]) n++;
+    return n;
+}
+
+static hr_node no_such_number(hr_minimizer *t, const char *what, int i, int most)
+{
+    return hr_node_fail(t->g, HR_INVALID_ARGUMENT, "optimizer.kind", "%s: expected a %s from 0 to %d, got %d",
+                        hr__optimizer_title(t->optimizer), what, most, i);
+}
+
 hr_node hr_minimizer_float(hr_minimizer *t, int i)
 {
+    if (i < 0 || i >= parameters_of(t)) return no_such_number(t, "parameter", i, parameters_of(t) - 1);
     return t->hyper[i].graph ? t->hyper[i] : hr_scalar(t->g, HR_FLOAT, t->optimizer->value[i]);
 }
 
@@ -73,6 +88,7 @@ hr_node hr_minimizer_cast(hr_node number, const hr_minimize_target *v) { return 
 hr_node hr_minimizer_number(hr_minimizer *t, const hr_minimize_target *v, int i)
 {
     if (i == HR_LEARNING_RATE) return hr_minimizer_cast(t->learning_rate, v);
+    if (i < 0 || i >= parameters_of(t)) return no_such_number(t, "parameter", i, parameters_of(t) - 1);
     if (t->hyper[i].graph || t->optimizer->v1) return hr_minimizer_cast(hr_minimizer_float(t, i), v);
     return hr_scalar(t->g, v->dtype, t->optimizer->value[i]);
 }
@@ -135,6 +151,11 @@ hr_node hr__minimizer_update(hr_minimizer *t, const hr_variable_gradient *v)
                             hr_dtype_name(info->dtype));
     hr_minimize_target target = {.variable = info->handle, .dtype = info->dtype, .gradient = v->gradient};
     const int slots = t->optimizer->kind->slots ? t->optimizer->kind->slots(t->optimizer, &slot) : 0;
+    if (slots < 0 || slots > HR_MAX_SLOTS) return no_such_number(t, "number of slots", slots, HR_MAX_SLOTS);
+    for (int i = 0; i < slots; i++)
+        if (!slot || !slot[i].name || slot[i].initial < 0 || slot[i].initial >= parameters_of(t))
+            return no_such_number(t, "slot with a name, and an .initial", slot ? slot[i].initial : -1,
+                                  parameters_of(t) - 1);
     for (int i = 0; i < slots; i++) target.slot[i] = make_slot(t, info, &slot[i], i);
     char scope[2 * HR_MAX_SCOPE];
     snprintf(scope, sizeof scope, "%s/update_%.500s/", t->scope, info->name);
