@@ -44,7 +44,8 @@ extern "C" {
  * What the compiler says of a wrong call: a mistyped option is "no member named 'sede'" with the name of the struct, an
  * argument of a wrong type names the parameter of hr_shuffle_with. Two mistakes read differently:
  * - a required argument is missing: the first option takes its place. hr_shuffle(ds, .seed = 7) is "expected expression
- *   before '.'", hr_shuffle(ds) the same of `.struct_size`, since that is appended.
+ *   before '.'", hr_shuffle(ds) the same of `.struct_size`, since that is appended. Where `err` comes last, as in
+ *   hr_convert(in, out, NULL), it is "expected expression before ')'".
  * - one is too many, or an option lacks its name: hr_shuffle(ds, 10000, 7) would set the first field, struct_size. The
  *   compiler warns that an initialized field is overwritten (-Woverride-init, in -Wextra; clang -Winitializer-overrides,
  *   always), and the library takes the value of the name, so the option is lost. */
