@@ -22,6 +22,14 @@ typedef struct maker {
 
 /* ---- attributes ---- */
 
+static const char *kind_word(hr_attr_kind kind)
+{
+    static const char *const word[] = {"nothing",    "int",          "float",      "bool",      "string",
+                                       "type",       "shape",        "tensor",     "list(int)", "list(float)",
+                                       "list(type)", "list(string)", "list(shape)"};
+    return (size_t)kind < sizeof word / sizeof *word ? word[kind] : word[0];
+}
+
 static hr_status take_given(maker *m)
 {
     for (int i = 0; i < m->opts->attr_count; i++) {
@@ -31,7 +39,8 @@ static hr_status take_given(maker *m)
             return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "expected an attribute of the op, got '%s'",
                            a->name);
         if (m->sig->attr[at].kind != a->kind)
-            return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "attribute '%s' is of another kind", a->name);
+            return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "attribute '%s': expected %s, got %s", a->name,
+                           kind_word(m->sig->attr[at].kind), kind_word(a->kind));
         m->attr[at] = *a;
         m->attr[at].name = m->sig->attr[at].name;
         HR_TRY(hr__attr_copy(&m->g->arena, &m->attr[at], m->err));

@@ -97,6 +97,14 @@ static void an_op_moves_strings_and_reads_an_axis(void **state)
     assert_text_contains(hr_graph_error(g)->text, "expected an axis in [-2, 2), got 2");
 }
 
+static void an_attribute_of_another_kind_is_told_from_the_right_one(void **state)
+{
+    (void)state;
+    const hr_node x = floats(1, 2, (const float[]){1, 4});
+    hr_new_node(g, "MatMul", HR_INPUTS(x, x), HR_ATTRS(HR_INT_ATTR("transpose_a", 1)));
+    assert_text_contains(hr_graph_error(g)->text, "attribute 'transpose_a': expected bool, got int");
+}
+
 /* A descriptor of a newer header, with one field more, or of another version. */
 typedef struct longer_op {
     hr_graph_op op;
@@ -304,6 +312,7 @@ int main(void)
         IN_GRAPH(an_op_broadcasts_in_every_type_of_numbers),
         IN_GRAPH(an_op_has_a_gradient),
         IN_GRAPH(an_op_moves_strings_and_reads_an_axis),
+        IN_GRAPH(an_attribute_of_another_kind_is_told_from_the_right_one),
         IN_GRAPH(ops_of_older_and_newer_headers_fit),
         IN_GRAPH(a_kind_of_optimizer_trains_with_slots_of_its_own),
         IN_GRAPH(a_kind_of_optimizer_updates_rows_once),
