@@ -173,7 +173,7 @@ const hr_op hr_op_from_tensor_slices = {
 
 hr_dataset *hr_from_tensor_slices(const hr_tensor *tensors, const char *const *names, int count)
 {
-    slices_spec spec = {.tensor = tensors, .name = names, .count = count};
+    slices_spec spec = {.tensor = tensors, .name = names, .count = tensors ? count : 0};
     return hr_dataset_new(&hr_op_from_tensor_slices, &spec, NULL, 0);
 }
 
@@ -193,6 +193,7 @@ hr_dataset *hr_from_tensors(const hr_tensor *tensors, const char *const *names, 
 {
     hr_tensor *row = hr_calloc((size_t)(count > 0 ? count : 0) + 1, sizeof *row);
     int rows = 0;
+    if (!tensors) count = 0;
     while (row && rows < count && in_one_row(&tensors[rows], &row[rows])) rows++;
     slices_spec spec = {.tensor = row, .name = names, .count = rows, .no_memory = !row, .wide = rows < count};
     hr_dataset *ds = hr_dataset_new(&hr_op_from_tensor_slices, &spec, NULL, 0);

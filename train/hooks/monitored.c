@@ -100,7 +100,8 @@ hr_monitored_session *hr_monitored_session_new_with(hr_graph *g, hr_hook *const 
                                                     const hr_monitored_session_opts *o)
 {
     o = &HR_OPTIONS(hr_monitored_session_opts, o);
-    const bool lacking = !g || count < 0 || (count > 0 && !hooks) || o->extras < 0 || (o->extras > 0 && !o->extra);
+    bool lacking = !g || count < 0 || (count > 0 && !hooks) || o->extras < 0 || (o->extras > 0 && !o->extra);
+    for (int i = 0; hooks && i < count; i++) lacking |= !hooks[i];
     const int extras = lacking ? 0 : o->extras;
     if (count < 0 || !hooks) count = 0;
     hr_monitored_session *m = monitored_allocate(count, extras);

@@ -40,7 +40,9 @@ void hr_optimizer_free(hr_optimizer *optimizer)
 
 const hr_error *hr_optimizer_error(const hr_optimizer *optimizer)
 {
-    if (!optimizer) optimizer = &no_memory;
+    static const hr_error missing =
+        HR__ERROR_OF(HR_INVALID_ARGUMENT, "optimizer.kind", "optimizer: expected an optimizer, got NULL");
+    if (!optimizer) return &missing;
     return optimizer->kind ? NULL : &optimizer->error;
 }
 

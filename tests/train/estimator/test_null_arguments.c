@@ -133,6 +133,21 @@ static void trainings_and_pipelines_of_nothing_say_so(void **state)
     assert_false(hr_is_pipeline_file("none.yaml"));
 }
 
+static void an_optimizer_of_nothing_says_so(void **state)
+{
+    (void)state;
+    hr_graph *g = hr_graph_new();
+    hr_minimize(NULL, hr_scalar(g, HR_FLOAT, 1));
+    assert_string_equal(hr_graph_error(g)->kind, "optimizer.kind");
+    assert_text_contains(hr_graph_error(g)->text, "expected an optimizer, got NULL");
+    hr_graph_free(g);
+    hr_dataset *none[] = {hr_from_tensor_slices(NULL, NULL, 1), hr_from_tensors(NULL, NULL, 1)};
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(hr_dataset_error(none[i])->kind, "from_tensor_slices.count");
+        hr_dataset_unref(none[i]);
+    }
+}
+
 static void hooks_of_nothing_fail_at_begin(void **state)
 {
     (void)state;
@@ -164,6 +179,8 @@ static void sessions_of_nothing_say_so(void **state)
         hr_monitored_session_new_with(NULL, NULL, 0, NULL),
         hr_monitored_session_new(g, NULL, 2),
         hr_monitored_session_new(g, NULL, 0, .extras = 2),
+        hr_monitored_session_new(g, ((hr_hook *[]){NULL}), 1),
+        hr_monitored_session_new(g, ((hr_hook *[]){hr_stop_at_step_hook(.last_step = 1), NULL}), 2),
     };
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         assert_string_equal(hr_monitored_session_error(made[i])->kind, "hooks.argument");
@@ -395,6 +412,7 @@ int main(void)
         cmocka_unit_test(estimators_say_what_they_lack),
         cmocka_unit_test(estimators_of_nothing_say_so),
         cmocka_unit_test(trainings_and_pipelines_of_nothing_say_so),
+        cmocka_unit_test(an_optimizer_of_nothing_says_so),
         cmocka_unit_test(hooks_of_nothing_fail_at_begin),
         cmocka_unit_test(sessions_of_nothing_say_so),
         cmocka_unit_test(checkpoints_of_nothing_are_refused),
