@@ -84,7 +84,8 @@ HR_API hr_feature_column *hr_feature_column_failed(const hr_error *err);
 
 /* From now on config files may say columns of this kind: its .config->word is a word like `numeric`. The descriptor is
  * borrowed for the life of the process. Any thread, at any time. Kind column.registered: HR_ALREADY_EXISTS for a name
- * or word of another kind, HR_INVALID_ARGUMENT without a whole .config, HR_RESOURCE_EXHAUSTED after 128 of them. */
+ * or word that is taken, by a second call for the same kind, too, HR_INVALID_ARGUMENT without a whole .config,
+ * HR_RESOURCE_EXHAUSTED after 128 of them. Kind column.kind: it was made for another version of the kit. */
 HR_API hr_status hr_column_kind_register(const hr_column_kind *kind, hr_error *err);
 /* True if the column is of the library's kind, or of the registered one, of this name ("numeric_column"). */
 HR_API bool hr_feature_column_is(const hr_feature_column *column, const char *name);

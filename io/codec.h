@@ -99,8 +99,9 @@ typedef struct hr_codec {
 
 /* From now on files are read and written by this codec, too: by its first bytes, its extension, its names, its id. The
  * descriptors are borrowed for the life of the process. Any thread, at any time. Kind codec.registered:
- * HR_ALREADY_EXISTS for an id, name or extension of another codec, HR_INVALID_ARGUMENT for an incomplete codec,
- * HR_RESOURCE_EXHAUSTED after 32 of them, HR_FAILED_PRECONDITION for one of another version of the kit. */
+ * HR_ALREADY_EXISTS for an id, name or extension that is taken, by a second call for the same codec, too,
+ * HR_INVALID_ARGUMENT for an incomplete codec, HR_RESOURCE_EXHAUSTED after 32 of them, HR_FAILED_PRECONDITION for one
+ * of another version of the kit. */
 HR_API hr_status hr_codec_register(const hr_codec *codec, hr_error *err);
 
 /* ---- for decode ---- */
