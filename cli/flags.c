@@ -311,7 +311,7 @@ int failed(const command_call *call, const hr_error *err)
     fprintf(stderr, "headrace %s: ", name);
     print_message(text);
     if (strcmp(err->kind, "csv.fields") == 0)
-        fputs("; --delimiter, --columns and --skip-lines say how the file is written, --fill-short-rows and "
+        fputs("; --delimiter, --columns, --comment and --skip-lines say how the file is written, --fill-short-rows and "
               "--cut-long-rows let such rows pass",
               stderr);
     fputc('\n', stderr);

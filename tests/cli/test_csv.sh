@@ -148,7 +148,7 @@ it_takes_files_of_other_names_for_csv_by_its_flags() {
 it_says_what_to_do_with_files_of_other_programs() {
     printf 'name;price\nann;1,50\n' >excel.csv
     headrace convert excel.csv -o x.jsonl
-    refused 1 "excel.csv:2: expected 1 fields, found 2; --delimiter, --columns and --skip-lines say how the file is written"
+    refused 1 "excel.csv:2: expected 1 fields, found 2; --delimiter, --columns, --comment and --skip-lines say how the file is written"
     printf 'name;price\nann;1\n' >semicolons.csv
     headrace show semicolons.csv
     ends_with 0
