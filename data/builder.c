@@ -44,18 +44,15 @@ static void zero_values(void *values, hr_dtype dtype, size_t count)
     for (size_t v = 0; dtype == HR_STRING && v < count; v++) view[v].data = nothing;
 }
 
-static void zero_fixed(hr_columns *rows, int field, int64_t first, int64_t end)
-{
-    const hr_field *f = &rows->schema->field[field];
-    const size_t width = hr_field_width(f);
-    zero_values((char *)rows->column[field].values + (size_t)first * width, f->dtype,
-                (size_t)(end - first) * width / hr_dtype_size(f->dtype));
-}
-
 void hr_builder_zero(hr_columns *rows, int64_t first, int64_t end)
 {
-    for (int i = 0; i < rows->schema->fields; i++)
-        if (hr_field_fixed(&rows->schema->field[i])) zero_fixed(rows, i, first, end);
+    for (int i = 0; i < rows->schema->fields; i++) {
+        const hr_field *f = &rows->schema->field[i];
+        if (!hr_field_fixed(f)) continue;
+        const size_t width = hr_field_width(f);
+        zero_values((char *)rows->column[i].values + (size_t)first * width, f->dtype,
+                    (size_t)(end - first) * width / hr_dtype_size(f->dtype));
+    }
 }
 
 void hr_builder_begin(hr_builder *out)
@@ -128,11 +125,6 @@ void *hr_set_count(hr_builder *out, const char *name, int64_t count)
     return values;
 }
 
-static char *own_bytes(hr_builder *out, size_t size)
-{
-    return out->work ? hr_row_bytes(out->work, out->rows, size) : hr_unit_bytes(out->plan, size);
-}
-
 /* How many values the element has in that component. */
 static int64_t builder_values_of(const hr_builder *out, int field)
 {
@@ -149,7 +141,7 @@ hr_status hr_set_string_at(hr_builder *out, const char *name, int64_t at, const 
     hr_view *view = (hr_view *)out->rows->column[i].values + first_value(out, i) + at;
     *view = (hr_view){nothing, 0};
     if (size == 0) return HR_OK;
-    char *bytes = own_bytes(out, (size_t)size);
+    char *bytes = out->work ? hr_row_bytes(out->work, out->rows, (size_t)size) : hr_unit_bytes(out->plan, (size_t)size);
     out->no_memory |= bytes == NULL;
     if (!bytes) return HR_RESOURCE_EXHAUSTED;
     memcpy(bytes, data, (size_t)size);

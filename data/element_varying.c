@@ -113,13 +113,6 @@ static bool make_ragged(const varying *v)
 
 /* ---- dense, of varying length ---- */
 
-static void element_varying_fill(char *to, const hr_field *f, int64_t count)
-{
-    const size_t size = hr_dtype_size(f->dtype);
-    const void *pad = f->pad ? f->pad : hr_zero_value(f->dtype);
-    for (int64_t i = 0; i < count; i++) memcpy(to + (size_t)i * size, pad, size);
-}
-
 static int64_t longest_row(const varying *v)
 {
     const int32_t *splits = v->from->splits[0];
@@ -134,6 +127,7 @@ static bool make_padded(const varying *v)
     hr_tensor *t = &v->c->tensor;
     const int32_t *splits = v->from->splits[0];
     const size_t size = hr_dtype_size(v->f->dtype);
+    const void *pad = v->f->pad ? v->f->pad : hr_zero_value(v->f->dtype);
     const int64_t width = longest_row(v), steps = width / v->inner;
     add_dims(&t->shape, v->dims, v->rank);
     add_dims(&t->shape, &steps, 1);
@@ -147,7 +141,7 @@ static bool make_padded(const varying *v)
     for (int64_t r = v->e->first; r < v->e->end; r++, to += (size_t)width * size) {
         const int64_t count = splits[r + 1] - splits[r];
         if (count) memcpy(to, value_at(v, splits[r]), (size_t)count * size);
-        element_varying_fill(to + (size_t)count * size, v->f, width - count);
+        for (int64_t i = count; i < width; i++) memcpy(to + (size_t)i * size, pad, size);
     }
     return true;
 }

@@ -218,16 +218,12 @@ void hr_iterator_free(hr_iterator *it)
 
 /* ---- again ---- */
 
-static bool iterator_fits(const hr_dataset *old, const hr_dataset *ds)
-{
-    return old->error.code || ds->error.code || hr_schema_equal(&old->out.schema, &ds->out.schema);
-}
-
 hr_status hr_iterator_reset_with(hr_iterator *it, hr_dataset *ds, const hr_iterate_opts *opts)
 {
     const hr_iterate_opts o = HR_OPTIONS(hr_iterate_opts, opts);
     if (!it->open) return hr_dataset_unref(ds), HR_RESOURCE_EXHAUSTED;
-    if (ds && !iterator_fits(it->ds, ds)) {
+    const hr_dataset *old = it->ds;
+    if (ds && !old->error.code && !ds->error.code && !hr_schema_equal(&old->out.schema, &ds->out.schema)) {
         hr_dataset_unref(ds);
         return hr_fail(&it->error, HR_INVALID_ARGUMENT, "iterator.schema",
                        "iterator: expected a dataset of the same components as the one before");

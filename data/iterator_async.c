@@ -18,16 +18,6 @@ static bool wait_for_wake(hr_iterator *it)
     return wait;
 }
 
-static void work_here(hr_iterator *it)
-{
-    hr__engine_lock(&it->engine);
-    hr__engine_run_one(&it->engine, 0);
-    hr__engine_unlock(&it->engine);
-    uv_async_send(&it->listener->async);
-}
-
-static bool has_workers(const hr_iterator *it) { return it->engine.max_workers > 0 && hr_threads() > 0; }
-
 static void on_wake(uv_async_t *async)
 {
     listener *l = async->data;
@@ -35,9 +25,14 @@ static void on_wake(uv_async_t *async)
     const hr_element *element;
     hr_status st;
     while ((st = hr__iterator_try(l->it, &element)) == HR_WAIT) {
-        const bool wait = wait_for_wake(l->it);
-        if (wait && !has_workers(l->it)) work_here(l->it);
-        if (wait) return;
+        if (!wait_for_wake(l->it)) continue;
+        engine *e = &l->it->engine;
+        if (e->max_workers > 0 && hr_threads() > 0) return;
+        hr__engine_lock(e);
+        hr__engine_run_one(e, 0);
+        hr__engine_unlock(e);
+        uv_async_send(async);
+        return;
     }
     hr_next_cb *cb = l->cb;
     l->cb = NULL;

@@ -72,17 +72,11 @@ static int64_t groups_of(int64_t files, int64_t lists)
     return files < max ? files : max;
 }
 
-static size_t same_prefix(const char *a, const char *b)
-{
-    size_t n = 0;
-    while (a[n] && a[n] == b[n]) n++;
-    return n;
-}
-
 /* Each name says only where it differs from the one before. */
 static void put_name(hr__text *to, const char *name, const char *before)
 {
-    const size_t same = same_prefix(before, name);
+    size_t same = 0;
+    while (name[same] && name[same] == before[same]) same++;
     hr__put_number(to, same);
     hr__put_text(to, name + same, strlen(name + same));
 }
@@ -142,14 +136,6 @@ static void put_group(saving *s, char *const *path, int64_t files)
     if (opened) hr__put_u32(s->to, sum);
 }
 
-static void mark_listed(saving *s, const hr_file_list *list)
-{
-    for (int64_t i = 0; i < list->count; i++) {
-        const int32_t number = hr__file_known(s->e, list->path[i]);
-        if (number >= 0 && number < s->files) s->listed[number] = true;
-    }
-}
-
 /* All or, if they are too long, none. */
 static void put_names(saving *s, const hr_file_list *list)
 {
@@ -180,7 +166,10 @@ static hr_status put_list(saving *s, const hr_dataset *ds)
         const int64_t first = list.count * g / groups;
         put_group(s, list.path + first, list.count * (g + 1) / groups - first);
     }
-    mark_listed(s, &list);
+    for (int64_t i = 0; i < list.count; i++) {
+        const int32_t number = hr__file_known(s->e, list.path[i]);
+        if (number >= 0 && number < s->files) s->listed[number] = true;
+    }
     hr_file_list_clear(&list);
     return HR_OK;
 }

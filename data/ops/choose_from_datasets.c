@@ -53,14 +53,6 @@ static void drop_choices(choose_state *st)
     st->used = 0;
 }
 
-/* Each choice gives one element at most, so all of them are used before the unit is full. */
-static hr_status next_choices(choose_state *st, hr_plan *p)
-{
-    if (st->choices.in && st->used < st->choices.count) return HR_OK;
-    drop_choices(st);
-    return hr_pull(p, 0, hr_room(p), &st->choices);
-}
-
 /* How many of the current choices, from the next one on, are the same. */
 static int64_t same_choices(const choose_state *st)
 {
@@ -111,7 +103,10 @@ static hr_status choose_plan(const void *spec, void *state, hr_plan *p, hr_error
     choose_state *st = state;
     while (hr_room(p) > 0) {
         if (st->over) return HR_END;
-        HR_TRY(next_choices(st, p));
+        if (!st->choices.in || st->used == st->choices.count) {
+            drop_choices(st); /* each gives one element at most, so all of them are used before the unit is full */
+            HR_TRY(hr_pull(p, 0, hr_room(p), &st->choices));
+        }
         HR_TRY(pass_chosen(spec, st, p, err));
     }
     return HR_OK;

@@ -47,11 +47,12 @@ static hr_shape shape_of_row(const hr_field *f, const hr_column *c, int64_t row)
     return shape;
 }
 
-static bool sparse_batch_fits(const hr_shape *shape, const hr_shape *into)
+/* The first dimension that is larger than that of `into`; the rank: none is. */
+static int first_too_large(const hr_shape *shape, const hr_shape *into)
 {
-    for (int d = 0; d < shape->rank; d++)
-        if (into->dims[d] >= 0 && shape->dims[d] > into->dims[d]) return false;
-    return true;
+    int d = 0;
+    while (d < shape->rank && (into->dims[d] < 0 || shape->dims[d] <= into->dims[d])) d++;
+    return d;
 }
 
 /* The place of value `i` of a row of `shape` in one of shape `into`. */
@@ -81,22 +82,6 @@ static hr_status add_row(hr_work *w, hr_columns *rows, const void *values, int64
     return HR_OK;
 }
 
-static void too_large(hr_work *w, hr_columns *rows, int64_t row, int d, int64_t got, int64_t max)
-{
-    hr_error err;
-    hr_fail(&err, HR_DATA_LOSS, "dense_to_sparse_batch.too_large",
-            "dense_to_sparse_batch: expected at most %" PRId64 " in dimension %d of a row, got %" PRId64, max, d, got);
-    hr_fail_at(w, rows, row, &err);
-}
-
-static void sparse_batch_refuse(hr_work *w, hr_columns *rows, int64_t row, const hr_shape *shape)
-{
-    const hr_shape *into = &rows->schema->field[0].shape;
-    int d = 0;
-    while (into->dims[d] < 0 || shape->dims[d] <= into->dims[d]) d++;
-    too_large(w, rows, row, d, shape->dims[d], into->dims[d]);
-}
-
 static hr_status sparse_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
 {
     (void)spec, (void)unit;
@@ -105,13 +90,19 @@ static hr_status sparse_work(const void *spec, const void *unit, hr_work *w, hr_
     HR_TRY(hr_new_columns(w, rows, &before, err));
     const hr_column *from = &before.column[0];
     const size_t size = hr_dtype_size(was.dtype);
+    const hr_shape *into = &rows->schema->field[0].shape;
     static int64_t first_place; /* says that there are places: the array grows with the values */
     rows->column[0].inner = was.shape.rank > 1 ? &first_place : NULL;
     for (int64_t r = 0; r < rows->rows; r++) {
         hr_shape shape = shape_of_row(&was, from, r);
         const size_t at = was.shape.dims[0] < 0 ? (size_t)from->splits[0][r] * size : (size_t)r * hr_field_width(&was);
-        if (!sparse_batch_fits(&shape, &rows->schema->field[0].shape)) {
-            sparse_batch_refuse(w, rows, r, &shape);
+        const int d = first_too_large(&shape, into);
+        if (d < shape.rank) {
+            hr_error bad;
+            hr_fail(&bad, HR_DATA_LOSS, "dense_to_sparse_batch.too_large",
+                    "dense_to_sparse_batch: expected at most %" PRId64 " in dimension %d of a row, got %" PRId64,
+                    into->dims[d], d, shape.dims[d]);
+            hr_fail_at(w, rows, r, &bad);
             shape.dims[0] = 0; /* below ignore_errors the row stays until this returns */
         }
         if (r < rows->rows) HR_TRY(add_row(w, rows, (const char *)from->values + at, r, &shape, err));

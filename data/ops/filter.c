@@ -55,12 +55,6 @@ static hr_status ask_rows(const filter_spec *sp, hr_work *w, hr_columns *rows, u
 
 /* ---- batches: what is kept of a level follows from what is kept of the one above ---- */
 
-static void keep_below(const int32_t *splits, int64_t count, const uint64_t *keep, uint64_t *below)
-{
-    for (int64_t i = 0; i < count; i++)
-        for (int32_t k = splits[i]; is_set(keep, i) && k < splits[i + 1]; k++) filter_set(below, k);
-}
-
 /* Moves the kept runs together; returns how many there are. */
 static int64_t close_gaps(int32_t *splits, int64_t count, const uint64_t *keep)
 {
@@ -83,10 +77,12 @@ static hr_status keep_batches(hr_work *w, hr_columns *rows, uint64_t *bits, int6
     const int levels = rows->levels;
     int64_t count = rows->elements, kept[HR_MAX_LEVELS] = {0};
     for (int l = 0; l < levels; l++) {
-        const int64_t next = rows->splits[l][count];
+        int32_t *splits = rows->splits[l];
+        const int64_t next = splits[count];
         memset(below, 0, (size_t)words * sizeof *below);
-        keep_below(rows->splits[l], count, keep, below);
-        kept[l] = close_gaps(rows->splits[l], count, keep);
+        for (int64_t i = 0; i < count; i++)
+            for (int32_t k = splits[i]; is_set(keep, i) && k < splits[i + 1]; k++) filter_set(below, k);
+        kept[l] = close_gaps(splits, count, keep);
         count = next;
         uint64_t *swap = keep;
         keep = below, below = swap;

@@ -93,12 +93,6 @@ static hr_status group_of(group_state *st, int64_t key, group **found, hr_error 
     return HR_OK;
 }
 
-static hr_status group_by_window_size_of(const group_spec *sp, group *g, int64_t key, hr_error *err)
-{
-    if (g->size == 0) g->size = sp->window_size_fn ? sp->window_size_fn(key, sp->user.data) : sp->window_size;
-    return g->size >= 1 ? HR_OK : bad_size(err, g->size);
-}
-
 static hr_status group_by_window_hold(group *g, hr_span span, int64_t number, hr_error *err)
 {
     if (g->count == g->capacity) {
@@ -148,21 +142,14 @@ static hr_status group_element(const group_spec *sp, group_state *st, hr_plan *p
     const bool again = number < st->next; /* after a load */
     if (again && hr_keys_find(&st->keys, key) < 0) return HR_OK;
     HR_TRY(group_of(st, key, &g, err));
-    HR_TRY(group_by_window_size_of(sp, g, key, err));
+    if (g->size == 0) g->size = sp->window_size_fn ? sp->window_size_fn(key, sp->user.data) : sp->window_size;
+    if (g->size < 1) return bad_size(err, g->size);
     if (again && (!g->wanted || number < g->first)) return HR_OK;
     if (again) HR_TRY(hr_saved_between("group_by_window", g->count + 1, 1, g->size - 1, err)); /* a full one has left */
     HR_TRY(group_by_window_hold(g, span, number, err));
     if (again) return HR_OK;
     st->next = number + 1;
     return g->count >= g->size ? group_by_window_give(sp, st, g - st->group, p, err) : HR_OK;
-}
-
-static hr_status input_changed(hr_error *err, int64_t elements)
-{
-    return hr_fail(err, HR_DATA_LOSS, "group_by_window.input_changed",
-                   "group_by_window: the input has changed since the state was saved: it has only %" PRId64
-                   " elements; start from the beginning",
-                   elements);
 }
 
 static hr_status group_by_window_flush(const group_spec *sp, group_state *st, hr_plan *p, hr_error *err)
@@ -183,7 +170,11 @@ static hr_status group_plan(const void *spec, void *state, hr_plan *p, hr_error 
         const int64_t number = hr_pulled(p, 0);
         const hr_status got = hr_pull(p, 0, 1, &span);
         st->ended = got == HR_END;
-        if (st->ended && number < st->next) return input_changed(err, number);
+        if (st->ended && number < st->next)
+            return hr_fail(err, HR_DATA_LOSS, "group_by_window.input_changed",
+                           "group_by_window: the input has changed since the state was saved: it has only %" PRId64
+                           " elements; start from the beginning",
+                           number);
         if (st->ended) break;
         if (got != HR_OK) return got;
         const hr_status grouped = group_element(spec, st, p, span, number, err);

@@ -139,11 +139,6 @@ static hr_status idx_load(const void *spec, void *state, hr_token_reader *token,
 
 /* ---- plan ---- */
 
-static bool idx_same_shape(const hr_shape *a, const hr_shape *b)
-{
-    return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
-}
-
 /* Reads the header of the current file, again where the iterator goes on in the middle of it. */
 static hr_status begin_file(const idx_spec *sp, idx_state *st, hr_plan *p, hr_error *err)
 {
@@ -155,7 +150,7 @@ static hr_status begin_file(const idx_spec *sp, idx_state *st, hr_plan *p, hr_er
     HR_TRY(status);
     const char *path = hr__byte_source_path(&st->at);
     HR_TRY(peek_header(st->at.in, path, &h, err));
-    if (h.dtype != sp->dtype || !idx_same_shape(&h.shape, &sp->shape))
+    if (h.dtype != sp->dtype || !hr_shape_equal(h.shape, sp->shape))
         return wrong_file(path, "idx.shape", 0, "expected items of the type and shape that the first file has", err);
     HR_TRY(hr_saved_between("idx", st->at.record, 0, h.items, err));
     st->items = h.items;

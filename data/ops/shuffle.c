@@ -356,14 +356,11 @@ const hr_op hr_op_shuffle = {
     .describe = shuffle_describe,
 };
 
-static int64_t slots_for(int64_t buffer_size)
-{
-    return buffer_size == WHOLE_INPUT || buffer_size > LARGEST ? LARGEST : buffer_size;
-}
-
 hr_dataset *hr_shuffle_with(hr_dataset *in, int64_t buffer_size, const hr_shuffle_opts *opts)
 {
     const hr_shuffle_opts o = HR_OPTIONS(hr_shuffle_opts, opts);
-    const shuffle_spec spec = {.size = slots_for(buffer_size), .seed = o.seed, .same_each_epoch = o.same_each_epoch};
+    const bool largest = buffer_size == WHOLE_INPUT || buffer_size > LARGEST;
+    const shuffle_spec spec = {
+        .size = largest ? LARGEST : buffer_size, .seed = o.seed, .same_each_epoch = o.same_each_epoch};
     return hr_dataset_new(&hr_op_shuffle, &spec, &in, 1);
 }

@@ -11,21 +11,12 @@ int64_t hr__parse_group(const hr__parse_unit *u, int64_t row, int64_t *element)
     return end > row && end < u->rows->rows ? end : u->rows->rows;
 }
 
-/* The row that has a step. */
-static int64_t row_of(const hr__parse_unit *u, int64_t step)
-{
-    int64_t row = step;
-    if (u->steps)
-        for (row = 0; u->steps[row + 1] <= step;) row++;
-    return row;
-}
-
 void hr__parse_row_failed(hr__parse_unit *u, int64_t row, const hr_error *err)
 {
     hr__damaged_row(&u->call->damaged, row, err, u->call->record[row]);
 }
 
-void hr__parse_fail(hr__parse_unit *u, int output, int64_t row, const char *kind, const char *format, ...)
+void hr__parse_fail(hr__parse_unit *u, int output, int64_t step, const char *kind, const char *format, ...)
 {
     const char *name = u->plan->output[output].name;
     char what[256];
@@ -36,5 +27,7 @@ void hr__parse_fail(hr__parse_unit *u, int output, int64_t row, const char *kind
     va_end(args);
     hr_fail(&err, HR_INVALID_ARGUMENT, kind, "feature '%.60s': %s", name, what);
     snprintf(err.feature, sizeof err.feature, "%s", name);
-    hr__parse_row_failed(u, row_of(u, row), &err);
+    int64_t row = u->steps ? 0 : step;
+    while (u->steps && u->steps[row + 1] <= step) row++;
+    hr__parse_row_failed(u, row, &err);
 }

@@ -33,13 +33,6 @@ static int compare_places(const void *a, const void *b)
     return x->value < y->value ? -1 : x->value > y->value;
 }
 
-static void sort_places(place *p, int64_t count)
-{
-    int64_t sorted = 1;
-    while (sorted < count && p[sorted - 1].flat <= p[sorted].flat) sorted++;
-    if (sorted < count) qsort(p, (size_t)count, sizeof *p, compare_places);
-}
-
 /* As many indices in every dimension as there are values, or all of the rows fail. */
 static bool counts_agree(sparse *s, int64_t from, int64_t to)
 {
@@ -85,7 +78,10 @@ static bool place_row(sparse *s, int64_t row, int64_t first, int64_t value, int6
         }
         s->place[i] = (place){(int64_t)flat, value + i};
     }
-    if (!s->o->already_sorted) sort_places(s->place, count);
+    if (s->o->already_sorted) return true;
+    int64_t sorted = 1;
+    while (sorted < count && s->place[sorted - 1].flat <= s->place[sorted].flat) sorted++;
+    if (sorted < count) qsort(s->place, (size_t)count, sizeof *s->place, compare_places);
     return true;
 }
 

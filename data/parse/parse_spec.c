@@ -176,20 +176,14 @@ static hr_status add_sparse(target t, const hr_feature *f, hr_error *err)
     return add_slot(t.plan, parse_spec_list_of(f->key, f->dtype, f->widen), SPARSE_USER, &t.output->slot, err);
 }
 
-/* Uniform partitions innermost are no levels but the shape of what the innermost splits count. */
-static int levels_of(const hr_feature *f)
-{
-    int levels = f->partition_count;
-    while (levels > 0 && f->partitions[levels - 1].kind == HR_UNIFORM_ROW_LENGTH) levels--;
-    return levels;
-}
-
 static hr_status add_ragged(target t, const hr_feature *f, hr_error *err)
 {
     if (f->partition_count < 0 || (f->partition_count > 0 && !f->partitions))
         return hr_fail(err, HR_INVALID_ARGUMENT, SPEC_KIND, "%s: feature '%.60s': expected %d partitions, got NULL",
                        t.plan->who, f->key, f->partition_count);
-    const int levels = levels_of(f);
+    /* Uniform partitions innermost are no levels but the shape of what the innermost splits count. */
+    int levels = f->partition_count;
+    while (levels > 0 && f->partitions[levels - 1].kind == HR_UNIFORM_ROW_LENGTH) levels--;
     const int outer = t.plan->role == HR__PARSE_LISTS ? 2 : 1; /* levels of the rows themselves */
     if (f->partition_count > HR__MAX_PARTITIONS || levels + outer > HR_MAX_RAGGED ||
         f->partition_count + outer > HR_MAX_RANK)

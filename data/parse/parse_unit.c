@@ -78,13 +78,6 @@ static hr_status copy_slot(hr__parse_unit *u, int output, hr_error *err)
 
 /* ---- inner splits ---- */
 
-static bool has_strings(const hr_schema *schema)
-{
-    for (int i = 0; i < schema->fields; i++)
-        if (schema->field[i].dtype == HR_STRING) return true;
-    return false;
-}
-
 /* Rows that a level's splits ask for of the level below. */
 static int64_t parse_unit_reach(const int32_t *splits, int64_t count)
 {
@@ -99,7 +92,10 @@ hr_status hr__parse_keep_splits(hr__parse_unit *u, int column, hr_error *err)
     hr_column *c = &u->rows->column[column];
     const size_t size = hr_dtype_size(u->rows->schema->field[column].dtype);
     int64_t length[HR_MAX_RAGGED] = {u->rows->rows}, entries = 0;
-    if (!c->splits[1] || !has_strings(u->rows->schema)) return HR_OK;
+    bool strings = false;
+    if (!c->splits[1]) return HR_OK;
+    for (int i = 0; i < u->rows->schema->fields; i++) strings |= u->rows->schema->field[i].dtype == HR_STRING;
+    if (!strings) return HR_OK;
     for (int level = 1; level < HR_MAX_RAGGED && c->splits[level]; level++) {
         length[level] = parse_unit_reach(c->splits[level - 1], length[level - 1]);
         entries += length[level] + 1;

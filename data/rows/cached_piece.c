@@ -13,31 +13,22 @@ static hr_status cached_piece_pack(const hr__cached_rows *cached, const hr_colum
     return HR_OK;
 }
 
-static const hr__row_layout *join_forms(hr__cached_rows *cached, const hr__row_layout *need)
-{
-    uv_mutex_lock(&cached->lock);
-    const hr__row_layout *form = hr__row_layouts_join(&cached->forms, need);
-    uv_mutex_unlock(&cached->lock);
-    return form;
-}
-
-static bool has_strings(const hr_schema *schema)
-{
-    bool has = false;
-    for (int i = 0; i < schema->fields; i++) has |= schema->field[i].dtype == HR_STRING;
-    return has;
-}
-
 /* In memory, rows without strings are cached in row layout, and readers borrow them from there. *form NULL: these rows
  * have no row layout. */
 static hr_status find_form(hr__cached_rows *cached, const hr_columns *rows, const hr__row_layout **form, hr_error *err)
 {
+    bool strings = false;
     *form = NULL;
-    if (cached->path || has_strings(rows->schema)) return HR_OK;
+    for (int i = 0; i < rows->schema->fields; i++) strings |= rows->schema->field[i].dtype == HR_STRING;
+    if (cached->path || strings) return HR_OK;
     hr__row_layout *need = hr_malloc(hr__row_layout_bytes(rows->schema->fields));
     if (!need) return hr_no_memory(err, "cached rows");
     const bool fit = hr__row_layout_measure(rows, need);
-    if (fit) *form = join_forms(cached, need);
+    if (fit) {
+        uv_mutex_lock(&cached->lock);
+        *form = hr__row_layouts_join(&cached->forms, need);
+        uv_mutex_unlock(&cached->lock);
+    }
     hr_free(need);
     return *form || !fit ? HR_OK : hr_no_memory(err, "cached rows");
 }

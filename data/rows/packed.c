@@ -38,13 +38,6 @@ static void packed_copy_splits(int32_t *to, const int32_t *from, range r)
     for (int64_t i = r.first; i <= r.end; i++) *to++ = from[i] - from[r.first];
 }
 
-static void copy_bits(uint64_t *to, const uint64_t *from, range r)
-{
-    memset(to, 0, (size_t)(r.end - r.first + 63) / 64 * sizeof *to);
-    for (int64_t i = r.first, n = 0; i < r.end; i++, n++)
-        to[n / 64] |= (from[i / 64] >> i % 64 & UINT64_C(1)) << n % 64;
-}
-
 /* ---- packing: once to measure, once to write ---- */
 
 typedef struct packer {
@@ -89,12 +82,6 @@ static void packed_put_strings(packer *p, const hr_view *view, int64_t count)
     }
 }
 
-static void put_numbers(packer *p, const char *from, int value, int width, int64_t count)
-{
-    void *to = packed_space(p, (size_t)count * (size_t)width);
-    if (to) hr__narrow(from, value, width, count, to);
-}
-
 static int depth_of(const hr_column *c)
 {
     int depth = 0;
@@ -127,10 +114,12 @@ static void put_column(packer *p, const hr_column *c, const hr_field *field, int
     for (int d = 0; d < depth; d++) r = put_splits(p, c->splits[d], r);
     if (c->present) packed_put(p, c->present, (size_t)(rows + 63) / 64 * sizeof *c->present);
     if (c->inner) packed_put(p, c->inner + values.first, (size_t)count * sizeof *c->inner);
-    if (field->dtype == HR_STRING)
+    if (field->dtype == HR_STRING) {
         packed_put_strings(p, (const hr_view *)(const void *)from, count);
-    else
-        put_numbers(p, from, (int)width, narrow, count);
+    } else {
+        void *to = packed_space(p, (size_t)count * (size_t)narrow);
+        if (to) hr__narrow(from, (int)width, narrow, count, to);
+    }
 }
 
 static void put_rows(packer *p, const hr_columns *rows, bool origins)
@@ -213,11 +202,6 @@ static void take_strings(opener *o, hr__packed_column *c)
     c->values = o->damaged ? NULL : packed_take(o, c->ends[c->count], 1);
 }
 
-static int width_of(uint32_t flags, const hr_field *field)
-{
-    return flags >> WIDTH_AT ? (int)(flags >> WIDTH_AT) : (int)hr_dtype_size(field->dtype);
-}
-
 static bool width_is_sound(uint32_t flags, const hr_field *field)
 {
     const uint32_t width = flags >> WIDTH_AT, known = flags & ((1u << WIDTH_AT) - 1);
@@ -244,8 +228,8 @@ static void take_column(opener *o, const hr_field *field, int64_t rows, hr__pack
     o->damaged |= !h || !head_is_sound(h, field, rows);
     if (o->damaged) return;
     int64_t count = rows;
-    *c = (hr__packed_column){
-        .depth = (int)h->depth, .count = h->count, .dense_width = h->dense_width, .width = width_of(h->flags, field)};
+    *c = (hr__packed_column){.depth = (int)h->depth, .count = h->count, .dense_width = h->dense_width};
+    c->width = h->flags >> WIDTH_AT ? (int)(h->flags >> WIDTH_AT) : (int)hr_dtype_size(field->dtype);
     for (int d = 0; d < c->depth && !o->damaged; d++) c->splits[d] = take_splits(o, &count);
     o->damaged |= c->depth > 0 && count != c->count;
     if (h->flags & HAS_PRESENT) c->present = packed_take(o, (uint64_t)(rows + 63) / 64, sizeof *c->present);
@@ -310,20 +294,14 @@ static int32_t *own_splits(const int32_t *splits, range r, hr_work *w, hr_column
     return own;
 }
 
-static void fill_strings(const hr__packed_column *c, range r, hr_view *to)
-{
-    for (int64_t i = r.first; i < r.end; i++)
-        *to++ = (hr_view){c->values + c->ends[i], (int64_t)c->ends[i + 1] - c->ends[i]};
-}
-
-static hr_status fill_values(const hr__packed_column *c, range r, const hr_field *field, hr_column *to)
+static void fill_values(const hr__packed_column *c, range r, const hr_field *field, hr_column *to)
 {
     const int value = (int)hr_dtype_size(field->dtype);
-    if (field->dtype == HR_STRING)
-        fill_strings(c, r, to->values);
-    else if (r.end > r.first)
+    hr_view *view = to->values;
+    for (int64_t i = r.first; i < r.end && field->dtype == HR_STRING; i++)
+        *view++ = (hr_view){c->values + c->ends[i], (int64_t)c->ends[i + 1] - c->ends[i]};
+    if (r.end > r.first && field->dtype != HR_STRING)
         hr__widen(c->values + (size_t)r.first * (size_t)c->width, c->width, value, r.end - r.first, to->values);
-    return HR_OK;
 }
 
 static hr_status fill_varying(const hr__packed_column *c, range r, int field, hr_work *w, hr_columns *rows,
@@ -342,7 +320,8 @@ static hr_status fill_varying(const hr__packed_column *c, range r, int field, hr
     if (c->inner && !(to->inner = hr_row_bytes(w, rows, (size_t)to->count * sizeof *to->inner)))
         return hr_no_memory(err, "cached rows");
     if (c->inner && to->count) memcpy(to->inner, c->inner + r.first, (size_t)to->count * sizeof *to->inner);
-    return fill_values(c, r, &rows->schema->field[field], to);
+    fill_values(c, r, &rows->schema->field[field], to);
+    return HR_OK;
 }
 
 static hr_status fill_column(const hr__packed_column *c, range r, int field, hr_work *w, hr_columns *rows,
@@ -351,13 +330,17 @@ static hr_status fill_column(const hr__packed_column *c, range r, int field, hr_
     hr_column *to = &rows->column[field];
     const hr_field *f = &rows->schema->field[field];
     if (c->present) {
-        to->present = hr_row_bytes(w, rows, (size_t)(r.end - r.first + 63) / 64 * sizeof *to->present);
+        const size_t size = (size_t)(r.end - r.first + 63) / 64 * sizeof *to->present;
+        to->present = hr_row_bytes(w, rows, size);
         if (!to->present) return hr_no_memory(err, "cached rows");
-        copy_bits(to->present, c->present, r);
+        memset(to->present, 0, size);
+        for (int64_t i = r.first, n = 0; i < r.end; i++, n++)
+            to->present[n / 64] |= (c->present[i / 64] >> i % 64 & UINT64_C(1)) << n % 64;
     }
     if (c->depth > 0) return fill_varying(c, r, field, w, rows, err);
     const int64_t each = (int64_t)(hr_field_width(f) / hr_dtype_size(f->dtype));
-    return fill_values(c, (range){r.first * each, r.end * each}, f, to);
+    fill_values(c, (range){r.first * each, r.end * each}, f, to);
+    return HR_OK;
 }
 
 hr_status hr__packed_fill(const hr__packed *packed, int64_t first, hr_work *w, hr_columns *rows, hr_error *err)

@@ -85,28 +85,21 @@ static void find_values(const hr_column *c, const hr__row_slot *slot, uint32_t n
     }
 }
 
-static void write_counts(const hr_column *c, int64_t first, int64_t count, char *to, size_t step)
-{
-    const int32_t *splits = c->splits[0] + first;
-    for (int64_t i = 0; i < count; i++, to += step) *to = (char)(uint8_t)(splits[i + 1] - splits[i]);
-}
-
-static void write_run(const hr_column *c, const hr__row_slot *slot, int64_t first, int64_t count, char *to, size_t step)
-{
-    const size_t size = (size_t)slot->capacity * slot->value;
-    const char *from = (const char *)c->values + (size_t)first * size;
-    for (int64_t i = 0; i < count; i++, to += step, from += size) memcpy(to, from, size);
-}
-
 static void write_field(const hr_columns *rows, int i, const hr__row_layout *form, int64_t first, int64_t count,
                         char *to)
 {
     const hr__row_slot *slot = &form->slot[i];
     const hr_column *c = &rows->column[i];
     int32_t place[BLOCK];
-    if (slot->counted) write_counts(c, first, count, to + slot->count_at, form->size);
+    for (int64_t i = 0; i < count && slot->counted; i++) {
+        const int32_t *splits = c->splits[0] + first + i;
+        to[slot->count_at + (size_t)i * form->size] = (char)(uint8_t)(splits[1] - splits[0]);
+    }
     if (is_run(slot)) {
-        write_run(c, slot, first, count, to + slot->at, form->size);
+        const size_t size = (size_t)slot->capacity * slot->value;
+        const char *from = (const char *)c->values + (size_t)first * size;
+        to += slot->at;
+        for (int64_t i = 0; i < count; i++, to += form->size, from += size) memcpy(to, from, size);
         return;
     }
     if (slot->varies && c->splits[0][rows->rows] == c->splits[0][0]) return; /* no value at all */
@@ -117,18 +110,13 @@ static void write_field(const hr_columns *rows, int i, const hr__row_layout *for
     }
 }
 
-static void write_origins(const hr_columns *rows, int64_t first, int64_t count, char *to, size_t step)
-{
-    const hr_origin none = hr_origin_of(-1, HR_NO_RECORD, -1);
-    for (int64_t i = 0; i < count; i++, to += step)
-        memcpy(to, rows->origin ? &rows->origin[first + i] : &none, sizeof none);
-}
-
 void hr__columns_to_row_layout(const hr_columns *rows, const hr__row_layout *form, char *to)
 {
+    const hr_origin none = hr_origin_of(-1, HR_NO_RECORD, -1);
     for (int64_t first = 0; first < rows->rows; first += BLOCK, to += BLOCK * (size_t)form->size) {
         const int64_t left = rows->rows - first, count = left < BLOCK ? left : BLOCK;
-        if (form->origins) write_origins(rows, first, count, to, form->size);
+        for (int64_t i = 0; i < count && form->origins; i++)
+            memcpy(to + (size_t)i * form->size, rows->origin ? &rows->origin[first + i] : &none, sizeof none);
         for (int i = 0; i < form->slots; i++) write_field(rows, i, form, first, count, to);
     }
 }
@@ -186,19 +174,14 @@ static void place_values(const some *at, const hr__row_slot *slot, uint32_t n, c
         place[k] = n < count_of(slot, at->laid[k]) ? splits[at->row[k]] + (int32_t)n : (int32_t)c->count;
 }
 
-static void read_run(const some *at, const hr__row_slot *slot, hr_column *c)
-{
-    const size_t size = (size_t)slot->capacity * slot->value;
-    for (int64_t k = 0; k < at->count; k++)
-        memcpy((char *)c->values + (size_t)at->row[k] * size, at->laid[k] + slot->at, size);
-}
-
 /* `one`: every row of the column has one value, whatever form it comes from. */
 static void read_field(const some *at, const hr__row_slot *slot, bool one, hr_column *c)
 {
     int32_t place[BLOCK];
     if (is_run(slot)) {
-        read_run(at, slot, c);
+        const size_t size = (size_t)slot->capacity * slot->value;
+        for (int64_t k = 0; k < at->count; k++)
+            memcpy((char *)c->values + (size_t)at->row[k] * size, at->laid[k] + slot->at, size);
         return;
     }
     const kernels *k = kernels_of(slot);

@@ -23,18 +23,13 @@ static void measure_counts(const int32_t *splits, int64_t rows, hr__row_slot *sl
     slot->counted = max != min;
 }
 
-static bool row_layout_form_is_plain(const hr_column *c)
-{
-    return !c->present && !c->inner && !c->splits[1] && !c->dense_width;
-}
-
 static bool measure_field(const hr_columns *rows, int i, hr__row_slot *slot)
 {
     const hr_field *f = &rows->schema->field[i];
     const hr_column *c = &rows->column[i];
     const size_t value = hr_dtype_size(f->dtype);
     *slot = (hr__row_slot){.value = (uint8_t)value, .varies = !hr_field_fixed(f)};
-    if (!row_layout_form_is_plain(c)) return false;
+    if (c->present || c->inner || c->splits[1] || c->dense_width) return false;
     int64_t first = 0, count = 0;
     if (slot->varies) {
         measure_counts(c->splits[0], rows->rows, slot);
@@ -93,24 +88,16 @@ bool hr__row_layout_measure(const hr_columns *rows, hr__row_layout *form)
 
 /* ---- growing ---- */
 
-static bool slot_serves(const hr__row_slot *s, const hr__row_slot *need)
-{
-    return s->width >= need->width &&
-           (s->counted ? s->capacity >= need->capacity : s->capacity == need->capacity && !need->counted);
-}
-
 static bool serves(const hr__row_layout *form, const hr__row_layout *need)
 {
     bool does = form->origins || !need->origins;
-    for (int i = 0; i < form->slots && does; i++) does = slot_serves(&form->slot[i], &need->slot[i]);
+    for (int i = 0; i < form->slots && does; i++) {
+        const hr__row_slot *has = &form->slot[i], *wants = &need->slot[i];
+        const bool fits =
+            has->counted ? has->capacity >= wants->capacity : has->capacity == wants->capacity && !wants->counted;
+        does = fits && has->width >= wants->width;
+    }
     return does;
-}
-
-static void join_slots(hr__row_slot *to, const hr__row_slot *old)
-{
-    to->counted |= old->counted || to->capacity != old->capacity;
-    if (old->capacity > to->capacity) to->capacity = old->capacity;
-    if (old->width > to->width) to->width = old->width;
 }
 
 const hr__row_layout *hr__row_layouts_join(hr__row_layouts *forms, const hr__row_layout *need)
@@ -121,7 +108,13 @@ const hr__row_layout *hr__row_layouts_join(hr__row_layouts *forms, const hr__row
     hr__row_layout *form = hr_malloc(bytes);
     if (!form) return NULL;
     memcpy(form, need, bytes);
-    for (int i = 0; newest && i < form->slots; i++) join_slots(&form->slot[i], &newest->slot[i]);
+    for (int i = 0; newest && i < form->slots; i++) {
+        hr__row_slot *to = &form->slot[i];
+        const hr__row_slot *old = &newest->slot[i];
+        to->counted |= old->counted || to->capacity != old->capacity;
+        if (old->capacity > to->capacity) to->capacity = old->capacity;
+        if (old->width > to->width) to->width = old->width;
+    }
     form->origins |= newest && newest->origins;
     form->older = newest;
     place_slots(form);

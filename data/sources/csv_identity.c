@@ -3,13 +3,6 @@
 #include "data/sources/csv_source.h"
 #include <string.h>
 
-static void identify_dialect(const hr__csv_dialect *d, uint64_t *sum)
-{
-    const char bytes[] = {d->delimiter, d->quote, d->escape, d->quotes, d->escapes, d->tf_compat};
-    hr_identify(sum, bytes, sizeof bytes);
-    hr_identify_text(sum, d->comment);
-}
-
 static void identify_words(const hr__csv_words *words, uint64_t *sum)
 {
     hr_identify_i64(sum, words->count);
@@ -40,7 +33,10 @@ void hr__csv_identify(const hr__csv_format *f, uint64_t *sum)
 {
     const char bytes[] = {f->header,     f->by_name,  f->keep_missing, f->keep_blank, f->quoted_never_missing,
                           f->fill_short, f->cut_long, f->check_utf8,   f->tf_compat,  f->strings_never_missing};
-    identify_dialect(&f->dialect, sum);
+    const hr__csv_dialect *d = &f->dialect;
+    const char dialect[] = {d->delimiter, d->quote, d->escape, d->quotes, d->escapes, d->tf_compat};
+    hr_identify(sum, dialect, sizeof dialect);
+    hr_identify_text(sum, d->comment);
     identify_words(&f->na, sum);
     identify_words(&f->yes, sum);
     identify_words(&f->no, sum);
