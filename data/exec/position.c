@@ -134,7 +134,6 @@ static hr_status write_nested(engine *e, const token *t, hr_token_writer *to, hr
     hr_status st = t ? write_tree(e, t, &nested, err) : HR_OK;
     hr_write_i64(to, (int64_t)nested.size);
     hr__token_bytes(to, nested.data, nested.size);
-    to->failed |= nested.failed;
     hr_free(nested.data);
     return st;
 }

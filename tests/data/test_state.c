@@ -198,6 +198,71 @@ static void a_forged_state_is_refused_or_goes_on(void **state)
 
 /* ---- its files ---- */
 
+static void a_state_with_bytes_after_its_end_is_refused(void **state)
+{
+    (void)state;
+    size_t size;
+    unsigned char *saved = state_of(hr_batch(hr_range(20), 4), 2, 0, NULL, &size), longer[4096];
+    assert_at_most(size + 1, sizeof longer);
+    memcpy(longer, saved, size - 4);
+    longer[size - 4] = 0;
+    const uint32_t sum = hr_crc32c(0, longer, size - 3);
+    for (int i = 0; i < 4; i++) longer[size - 3 + (size_t)i] = (unsigned char)(sum >> 8 * i);
+    hr_iterator *it = iterate(hr_batch(hr_range(20), 4), (way){.state = longer, .state_size = size + 1});
+    assert_non_null(hr_iterator_error(it));
+    assert_string_equal(hr_iterator_error(it)->kind, "state.damaged");
+    hr_iterator_free(it);
+    hr_free(saved);
+}
+
+static hr_dataset *batches_of_batches(void)
+{
+    return hr_batch(hr_batch(hr_repeat(hr_range(20), .count = HR_I64(2)), 4), 2);
+}
+
+static hr_dataset *shuffled_batches(void) { return hr_batch(hr_shuffle(hr_shuffle(hr_range(60), 10), 10), 4); }
+
+/* In iterators of their own, whose memory is not there yet. */
+static void save_short_of_memory(hr_dataset *(*build)(void), int64_t elements)
+{
+    const way w = {.unit_rows = 5, .window = 2};
+    void *want = NULL;
+    size_t wanted = 0;
+    for (int64_t n = -1, count = 0; n < count; n++) { /* first with all the memory */
+        void *saved;
+        size_t size;
+        hr_error err;
+        const hr_element *e;
+        hr_iterator *it = iterate(build(), w);
+        for (int64_t i = 0; i < elements; i++)
+            if (hr_next(it, &e) != HR_OK) break;
+        fail_allocation(n < 0 ? INT64_MAX : n);
+        const hr_status st = hr_iterator_save(it, &saved, &size, &err);
+        const int64_t made = allocations_since();
+        if (n < 0) {
+            assert_ok(st, &err);
+            want = saved;
+            wanted = size;
+            count = made;
+        } else if (st == HR_OK) {
+            if (size != wanted || memcmp(saved, want, size) != 0)
+                fail_msg("allocation %d of %d: a state of %zu bytes, not %zu", (int)n, (int)count, size, wanted);
+            hr_free(saved);
+        } else
+            assert_status(st, HR_RESOURCE_EXHAUSTED);
+        hr_iterator_free(it);
+    }
+    hr_free(want);
+}
+
+static void a_state_saved_short_of_memory_is_whole_or_none(void **state)
+{
+    (void)state;
+    save_short_of_memory(batches_of_batches, 3);
+    save_short_of_memory(batches_of_batches, INT64_MAX);
+    save_short_of_memory(shuffled_batches, 5);
+}
+
 static void a_state_is_refused_when_a_file_has_changed_and_says_which(void **state)
 {
     (void)state;
@@ -462,6 +527,8 @@ int main(void)
         cmocka_unit_test(a_state_has_its_own_seed_drawn_or_given_whatever_seed_is_given_later),
         cmocka_unit_test(a_damaged_state_is_refused),
         cmocka_unit_test(a_forged_state_is_refused_or_goes_on),
+        cmocka_unit_test(a_state_with_bytes_after_its_end_is_refused),
+        cmocka_unit_test(a_state_saved_short_of_memory_is_whole_or_none),
         cmocka_unit_test(a_state_is_refused_when_a_file_has_changed_and_says_which),
         cmocka_unit_test(no_file_may_have_changed_anywhere),
         cmocka_unit_test(a_file_of_one_pattern_is_known_as_well),

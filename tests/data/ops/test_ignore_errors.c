@@ -92,6 +92,41 @@ static void ignore_errors_ends_where_its_input_cannot_go_on(void **state)
     assert_int_equal(got.count, 0);
 }
 
+static hr_status fail_at_five(void *sum, const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)sum, (void)user;
+    const int64_t value = *(const int64_t *)hr_get(in, "value")->data;
+    if (value == 5) return hr_call_fail(call, HR_INVALID_ARGUMENT, "five");
+    *(int64_t *)hr_set(out, "value") = value;
+    return HR_OK;
+}
+
+/* The batch that the error cut short is the last element, of both inputs. */
+static hr_dataset *ended_by_an_error(void)
+{
+    static const int64_t zero;
+    hr_dataset *first = hr_batch(hr_scan(hr_range(50), &zero, sizeof zero, fail_at_five, NULL), 3);
+    return hr_ignore_errors(hr_concatenate(first, hr_batch(hr_range(50), 3)));
+}
+
+static void what_an_ignored_error_has_ended_stays_ended_after_a_restore(void **state)
+{
+    (void)state;
+    void *saved;
+    size_t size;
+    hr_error err;
+    const hr_element *e;
+    hr_iterator *it = hr_iterate(ended_by_an_error());
+    for (int i = 0; i < 2; i++) assert_status(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_END);
+    assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
+    hr_iterator_free(it);
+    it = hr_iterate(ended_by_an_error(), .state = saved, .state_size = size);
+    assert_status(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+    hr_free(saved);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +136,7 @@ int main(void)
         cmocka_unit_test(ignore_errors_leaves_out_what_fails_alone),
         cmocka_unit_test(ignore_errors_counts_and_tells),
         cmocka_unit_test(ignore_errors_ends_where_its_input_cannot_go_on),
+        cmocka_unit_test(what_an_ignored_error_has_ended_stays_ended_after_a_restore),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
