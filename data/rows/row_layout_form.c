@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Longer lists are as near by column; and many of one row's slots would be empty. */
-enum { MAX_VALUES = 8, ORIGIN = 16, ALIGN = 4 };
+enum { MAX_VALUES = 8, ALIGN = 4 };
 
 size_t hr__row_layout_bytes(int fields) { return sizeof(hr__row_layout) + (size_t)fields * sizeof(hr__row_slot); }
 
