@@ -245,7 +245,6 @@ static bool gather_spans_gather(rows *r, const hr_span *span, int64_t spans, int
 {
     int64_t elements = 0, bare = 0, laid_spans = 0;
     for (int64_t i = 0; i < spans; i++) {
-        if (i + AHEAD < spans) __builtin_prefetch(&((const rows *)span[i + AHEAD].in)->laid);
         elements += span[i].count;
         bare += are_bare(span[i].in);
         laid_spans += ((const rows *)span[i].in)->laid != NULL;

@@ -83,21 +83,10 @@ static hr_span at_hand(const hr_plan *p, int i)
     return (hr_span){&in->rows->c, (int32_t)in->next, (int32_t)(in->count - in->next)};
 }
 
-/* Of many inputs, what is read of the next ones is on its way to the cache. */
-static inline void ask_for_turns(const hr_plan *p, const int *turn, int64_t left)
-{
-    enum { STEP = 16 };
-    if (left <= 2 * STEP) return;
-    const rows *r = p->in[turn[STEP]]->rows;
-    __builtin_prefetch(p->in[turn[2 * STEP]]);
-    if (r) __builtin_prefetch(&r->refs, 1);
-}
-
 static int64_t whole_rounds(const hr_plan *p, const int *turn, int64_t turns, int64_t block)
 {
     int64_t rounds = p->room / turns / block;
     for (int64_t i = 0; i < turns && rounds > 0; i++) {
-        ask_for_turns(p, turn + i, turns - i);
         const int64_t of_this = at_hand(p, turn[i]).count / block;
         if (of_this < rounds) rounds = of_this;
     }
@@ -130,7 +119,6 @@ int64_t hr_emit_rounds(hr_plan *p, const int *turn, int64_t turns, int64_t block
     hr_span *to = rounds > 0 ? add_out(p, rounds * turns) : NULL;
     if (!to) return 0;
     for (int64_t i = 0; i < turns; i++) {
-        ask_for_turns(p, turn + i, turns - i);
         hr_span used = at_hand(p, turn[i]);
         used.count = (int32_t)(rounds * block);
         for (int64_t n = 0; n < rounds; n++)

@@ -68,21 +68,10 @@ bool hr__input_find(hr_plan *p, input *in, hr_status *none)
     }
 }
 
-/* Who has many inputs takes from them in turn, as a rule: what is read of the next ones is on its way to the cache. */
-static inline void ask_for_next(const hr_plan *p, int i)
-{
-    enum { STEP = 8 };
-    if (i + 2 * STEP >= p->ins) return;
-    const rows *r = p->in[i + STEP]->rows;
-    __builtin_prefetch(p->in[i + 2 * STEP]);
-    if (r) __builtin_prefetch(&r->refs, 1);
-}
-
 static hr_status pull_stage(hr_plan *p, int i, int64_t at_most, hr_span *out)
 {
     input *in = p->in[i];
     hr_status none;
-    ask_for_next(p, i);
     if (in->next >= in->count && !hr__input_find(p, in, &none)) return none;
     const int64_t left = in->count - in->next, count = at_most < left ? at_most : left;
     hr__rows_share(in->rows, in->next, count, 1);

@@ -229,20 +229,17 @@ bool hr__parts_add(parts *p, hr_span span)
     return to != NULL;
 }
 
-static inline void ask_for_cell(hr_span span)
-{
-    const rows *r = (const rows *)span.in;
-    if (r->cell && r->c.levels == 0) __builtin_prefetch(&r->cell[span.first], 1);
-}
-
 static void drop_spans(parts *p)
 {
     cell_bin bin;
     bin.store = &p->home->engine->store;
     bin.count = 0;
     for (int64_t i = 0; i < p->count; i++) {
-        if (i + 2 * AHEAD < p->count) __builtin_prefetch(&((rows *)p->span[i + 2 * AHEAD].in)->refs, 1);
-        if (i + AHEAD < p->count) ask_for_cell(p->span[i + AHEAD]);
+        if (i + AHEAD < p->count) {
+            const hr_span next = p->span[i + AHEAD];
+            const rows *r = (const rows *)next.in;
+            if (r->cell && r->c.levels == 0) __builtin_prefetch(&r->cell[next.first], 1);
+        }
         drop_span(p->span[i], &bin);
     }
     bin_empty(&bin);
