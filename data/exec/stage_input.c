@@ -156,7 +156,7 @@ static hr_status fill_node(hr_plan *p, hr_plan *from, int64_t at_most)
             if (from->error.code) hr__plan_node_fail(p, &from->error);
             return HR_END;
         }
-        from->capacity = at_most < MAX_UNIT_ROWS ? at_most : MAX_UNIT_ROWS; /* a source makes space for so many */
+        from->room = at_most < MAX_UNIT_ROWS ? at_most : MAX_UNIT_ROWS; /* a source makes space for so many */
         if (hr__plan_node_run(from) == HR_WAIT && from->outs == 0) return HR_WAIT;
     }
     return HR_OK;

@@ -98,7 +98,7 @@ static hr_status grow_steps(hr__sequence_rows *rows, int slot, int64_t room, hr_
     splits[0] = 0;
     if (c->splits) memcpy(splits, c->splits, ((size_t)rows->steps[slot].count + 1) * sizeof *splits);
     c->splits = splits;
-    rows->steps[slot].room = room;
+    rows->steps[slot].capacity = room;
     return HR_OK;
 }
 
