@@ -449,9 +449,9 @@ it_leaves_nothing_where_the_disk_is_full() {
 it_refuses_a_folder_that_cannot_be_written() {
     people
     headrace convert people.csv -s people.yaml -o people.yaml
-    refused 1 "people.yaml: expected a folder or room for one"
+    refused 1 "people.yaml: expected a folder or space for one"
     headrace convert people.csv -s people.yaml -o /proc/none
-    refused 1 "/proc/none: expected a folder or room for one"
+    refused 1 "/proc/none: expected a folder or space for one"
     mkdir closed
     chmod a-w closed
     if ! touch closed/x 2>/dev/null; then # root may write everywhere
