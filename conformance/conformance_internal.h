@@ -25,7 +25,7 @@ typedef struct came {
 
 /* What a run gave, and how it ended. */
 typedef struct run {
-    int count, room;
+    int count, capacity;
     hr_status end; /* HR_OK: it was stopped */
     hr_error error;
     came *element;

@@ -144,18 +144,18 @@ void hr__conformance_begin(run *r)
     memset(&r->error, 0, sizeof r->error);
 }
 
-static hr_status run_make_room(const subject *s, run *r)
+static hr_status run_reserve(const subject *s, run *r)
 {
-    if (r->count < r->room) return HR_OK;
+    if (r->count < r->capacity) return HR_OK;
     if (r->count == MAX_ELEMENTS)
         return hr__conformance_fail(s, HR_INVALID_ARGUMENT, "conformance.sample",
                                     "expected a pipeline of at most %d elements, found more; give a smaller one",
                                     MAX_ELEMENTS);
-    const int room = r->room ? 2 * r->room : 512;
-    came *grown = realloc(r->element, (size_t)room * sizeof *grown);
+    const int capacity = r->capacity ? 2 * r->capacity : 512;
+    came *grown = realloc(r->element, (size_t)capacity * sizeof *grown);
     if (!grown) return hr_no_memory(s->err, "a run of the conformance suite");
     r->element = grown;
-    r->room = room;
+    r->capacity = capacity;
     return HR_OK;
 }
 
@@ -171,7 +171,7 @@ hr_status hr__conformance_run_on(const subject *s, run *r, hr_iterator *it, int 
                                         "that returns HR_WAIT has to have been given it",
                                         PATIENCE_S);
         if (r->end != HR_OK) break;
-        HR_TRY(run_make_room(s, r));
+        HR_TRY(run_reserve(s, r));
         came *c = &r->element[r->count++];
         *c = (came){0};
         if (!hr_conformance_digest(e, &c->digest)) {

@@ -89,16 +89,16 @@ typedef struct unit {
     hr__sequence_rows rows;
 } unit;
 
-static hr_status grow_steps(hr__sequence_rows *rows, int slot, int64_t room, hr_error *err)
+static hr_status grow_steps(hr__sequence_rows *rows, int slot, int64_t capacity, hr_error *err)
 {
     unit *u = rows->user;
     hr__example_column *c = &rows->lists.column[slot];
-    int32_t *splits = hr_row_bytes(u->lists.work, u->lists.rows, ((size_t)room + 1) * sizeof *splits);
+    int32_t *splits = hr_row_bytes(u->lists.work, u->lists.rows, ((size_t)capacity + 1) * sizeof *splits);
     if (!splits) return hr_no_memory(err, "the rows of a feature list");
     splits[0] = 0;
     if (c->splits) memcpy(splits, c->splits, ((size_t)rows->steps[slot].count + 1) * sizeof *splits);
     c->splits = splits;
-    rows->steps[slot].capacity = room;
+    rows->steps[slot].capacity = capacity;
     return HR_OK;
 }
 

@@ -35,7 +35,7 @@ void hr__example_parser_free(hr__example_parser *parser);                   /* N
 hr__example_order *hr__example_order_new(const hr__example_parser *parser); /* gives; NULL: no memory */
 void hr__example_order_free(hr__example_order *order);                      /* NULL: nothing */
 
-/* Where the values of a slot go: rows x count of them, or for a list `count` so far, with room for `room`. */
+/* Where the values of a slot go: rows x count of them, or for a list `count` so far, with space for `capacity`. */
 typedef struct hr__example_column {
     void *values;
     int32_t *splits; /* of a list: splits[row] is set before a row is parsed, splits[row + 1] after it */
@@ -44,7 +44,7 @@ typedef struct hr__example_column {
 
 typedef struct hr__example_rows {
     hr__example_column *column; /* one a slot */
-    /* Makes room for `room` values of a list, keeping those that are there: sets .values and .room. */
+    /* Makes space for `capacity` values of a list, keeping those that are there: sets .values and .capacity. */
     hr_status (*grow)(struct hr__example_rows *rows, int slot, int64_t capacity, hr_error *err);
     void *user;
     bool tf_compat;

@@ -26,7 +26,8 @@ typedef struct hr__sequence_rows {
     hr__example_rows context;
     hr__example_rows lists;    /* column[slot].splits has an entry a step, and one more: the first is 0 */
     hr__sequence_steps *steps; /* one a slot of the lists' parser */
-    /* Makes room for `room` steps of a list: sets steps[slot].room and lists.column[slot].splits, room + 1 entries. */
+    /* Makes space for `capacity` steps of a list: sets steps[slot].capacity and lists.column[slot].splits, which has
+     * capacity + 1 entries. */
     hr_status (*grow)(struct hr__sequence_rows *rows, int slot, int64_t capacity, hr_error *err);
     void *user;
     bool tf_compat;

@@ -99,7 +99,7 @@ static void what_is_no_tree_is_refused_with_its_place(void **state)
 {
     (void)state;
     assert_refused("a: 1\nb: 2\na: 3\n", "config.duplicate_key",
-                   "a.yaml:3:1: expected each key once, found 'a' again; it is in line 1, too");
+                   "a.yaml:3:1: expected each key once, found 'a' twice; the first is in line 1");
     assert_refused(
         "a: [1, 2\nb: 3\n", "config.syntax",
         "a.yaml:2:2: expected YAML, but libyaml says: did not find expected ',' or ']' (while parsing a flow "
@@ -189,7 +189,8 @@ static void many_keys_are_found_and_told(void **state)
 
     hr__text_printf(&text, "key_7: 1\n");
     assert_status(hr__config_parse("a.yaml", text.data, text.size, &c, &err), HR_INVALID_ARGUMENT);
-    assert_string_equal(err.text, "a.yaml:20001:1: expected each key once, found 'key_7' again; it is in line 8, too");
+    assert_string_equal(err.text,
+                        "a.yaml:20001:1: expected each key once, found 'key_7' twice; the first is in line 8");
     hr__text_free(&text);
     hr__text_free(&path);
 }

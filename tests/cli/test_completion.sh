@@ -125,7 +125,7 @@ it_is_taken_by_zsh() {
             [[ $part == *"$flag"[=[}]* ]] || fail "$flag of $name is not there"
         done
     done <"$scratch/commands"
-    grep -q "'infer:finds the types of all fields" _headrace || fail "the commands of a group"
+    grep -q "'infer:infers the types of all fields" _headrace || fail "the commands of a group"
     grep -q "'(-o --output)'{-o,--output=}'\[write the schema there; .*\]:FILE:_files'" _headrace || fail "a flag with a letter"
     grep -q "'--from=\[.*\]:FORMAT:(csv jsonl tfrecord)'" _headrace || fail "values that are words"
     grep -q "'1:word:(bash zsh fish)'" _headrace || fail "an argument that is a word"

@@ -65,7 +65,7 @@ it_refuses_mistakes_in_train() {
     wrong 's/batch_size: 256/batch_size: 0/' "train.batch_size: expected a whole number from 1"
     wrong 's/batch_size: 256/batch_size: big/' "\"big\""
     wrong 's/epochs: 5/epochs: [5]/' "train.epochs: expected"
-    wrong 's/^  files: .*$/  seed: 2/' "expected each key once, found 'seed' again" "$(grep -n '^  seed' "$flights_yaml" | cut -d : -f 1)"
+    wrong 's/^  files: .*$/  seed: 2/' "expected each key once, found 'seed' twice" "$(grep -n '^  seed' "$flights_yaml" | cut -d : -f 1)"
     wrong 's/^  files: .*$//' "expected a key 'files'" "$(($(grep -n '^train:' "$flights_yaml" | cut -d : -f 1) + 2))"
 }
 

@@ -62,7 +62,7 @@ it_names_columns_that_are_called_alike() {
     for words in "convert twice.csv -o x.jsonl" "schema infer twice.csv" "show twice.csv" "stats twice.csv" "vocab twice.csv -f a" \
         "verify twice.csv" "grep a=1 twice.csv"; do
         headrace $words
-        refused 1 'twice.csv:1: columns 0 and 2, counted from 0, are both called '"'a'"'; give one of them another name, --rename "#2=NEW", or --drop "#2"; if the first line is no header, --no-header'
+        refused 1 'twice.csv:1: columns 0 and 2, counted from 0, are both called '"'a'"'; give one of them another name, --rename "#2=NEW", or --drop "#2"; if the first line is not a header, --no-header'
     done
     headrace show twice.csv --rename '#2=c'
     [ "$out" = '{"a": 1, "b": 2, "c": 3}' ] || fail "renamed"
@@ -85,7 +85,7 @@ it_says_that_a_header_of_numbers_may_be_a_row() {
 it_reads_files_without_a_header() {
     printf '1,1,ann\n3,4,bob\n' >bare.csv
     headrace convert bare.csv -o x.jsonl
-    refused 1 "if the first line is no header, --no-header"
+    refused 1 "if the first line is not a header, --no-header"
     headrace convert bare.csv --columns id,age,name -o named.jsonl
     ends_with 0
     says_nothing

@@ -184,7 +184,7 @@ it_says_what_could_not_be_decompressed() {
     [ "$undecoded" -gt $((size - 60)) ] && [ "$undecoded" -le "$size" ] || fail "nearly all of $size bytes"
     headrace verify bad.tfrecord.gz
     prints ": 0 bytes lost, and what could not be decompressed"
-    prints "1 damaged place, 0 bytes, and what was in "
+    prints "1 damaged place, 0 bytes, and the content of "
     prints " compressed bytes that could not be decompressed"
     headrace verify sound.tfrecord.gz --json
     prints '"undecoded_bytes":0'

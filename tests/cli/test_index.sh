@@ -104,7 +104,7 @@ it_notices_damage_of_the_file_and_wrong_flags() {
     ends_with 1
     prints '{"files":[{"file":"cut","valid":false,"kind":"'
     headrace index cut --check --text
-    refused 2 "--check makes no index"
+    refused 2 "--check: expected it without --text and --anew"
 }
 
 run_tests

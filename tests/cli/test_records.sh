@@ -255,7 +255,7 @@ it_says_what_compression_and_indexes_there_are() {
     for i in 1 2 3 4 5 6; do sed 1d people.csv >more && cat more >>people.csv; done
     headrace convert people.csv -s people.yaml -o out.tfrecord.gz
     headrace info out.tfrecord.gz
-    prints "times what is on disk"
+    prints "times the size on disk"
 }
 
 # TFX writes missing values so.

@@ -223,7 +223,7 @@ it_takes_the_newest_whole_checkpoint_and_says_so() {
     same whole.txt again.txt
     truncate -s 10 'm[12]/'model.ckpt-*.index
     again
-    refused 1 "m[12]: expected a whole checkpoint, found only parts"
+    refused 1 "m[12]: expected a complete checkpoint, found only parts"
     [ -e m1/model.ckpt-0.index ] || fail "a file of another model is gone"
 }
 

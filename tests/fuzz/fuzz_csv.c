@@ -13,7 +13,7 @@ typedef struct memory {
     void *piece[8];
     int pieces;
     uint64_t *hash; /* of each row of the block; an error's */
-    int64_t room;   /* values of a column */
+    int64_t capacity;   /* values of a column */
 } memory;
 
 static void *bytes(size_t size, void *user)
@@ -37,7 +37,7 @@ static void failed(int64_t row, const hr_error *error, void *user)
 static bool grow(int column, int64_t count, void *user)
 {
     (void)column;
-    return count <= ((memory *)user)->room;
+    return count <= ((memory *)user)->capacity;
 }
 
 static uint64_t hash_values(const hr__csv_column *c, const char *at, int64_t count)
@@ -90,14 +90,14 @@ static uint64_t hash_text(const hr__csv_format *f, const char *text, size_t size
         memory m = {.hash = calloc((size_t)count.rows + 1, sizeof *m.hash)};
         hr__csv_sink sink = {.column = column, .bytes = bytes, .grow = grow, .failed = failed};
         sink.user = &m;
-        m.room = (int64_t)count.size + 1;
+        m.capacity = (int64_t)count.size + 1;
         char *copy = calloc(1, count.size + 64);
         memcpy(copy, text, count.size);
         block.data = copy;
         block.size = count.size;
         block.rows = count.rows;
         for (int c = 0; c < COLUMNS; c++) {
-            column[c].values = calloc((size_t)m.room, sizeof(hr_view));
+            column[c].values = calloc((size_t)m.capacity, sizeof(hr_view));
             column[c].splits[0] = calloc((size_t)count.rows + 1, sizeof(int32_t));
         }
         if (hr__csv_parse(f, &layout, "fuzz.csv", &block, scratch, &sink, NULL) != HR_OK) abort();

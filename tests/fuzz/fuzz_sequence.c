@@ -25,35 +25,35 @@ typedef struct table {
     hr__sequence_steps steps[LISTS];
 } table;
 
-static hr_status grow_column(hr__example_column *column, hr_dtype dtype, int64_t room)
+static hr_status grow_column(hr__example_column *column, hr_dtype dtype, int64_t capacity)
 {
-    column->values = realloc(column->values, (size_t)room * hr_dtype_size(dtype));
-    column->room = room;
+    column->values = realloc(column->values, (size_t)capacity * hr_dtype_size(dtype));
+    column->capacity = capacity;
     if (!column->values) abort();
     return HR_OK;
 }
 
-static hr_status grow_context(hr__example_rows *rows, int slot, int64_t room, hr_error *err)
+static hr_status grow_context(hr__example_rows *rows, int slot, int64_t capacity, hr_error *err)
 {
     (void)err;
-    return grow_column(&rows->column[slot], context[slot].dtype, room);
+    return grow_column(&rows->column[slot], context[slot].dtype, capacity);
 }
 
-static hr_status grow_list(hr__example_rows *rows, int slot, int64_t room, hr_error *err)
+static hr_status grow_list(hr__example_rows *rows, int slot, int64_t capacity, hr_error *err)
 {
     (void)err;
-    return grow_column(&rows->column[slot], lists[slot].dtype, room);
+    return grow_column(&rows->column[slot], lists[slot].dtype, capacity);
 }
 
-static hr_status grow_steps(hr__sequence_rows *rows, int slot, int64_t room, hr_error *err)
+static hr_status grow_steps(hr__sequence_rows *rows, int slot, int64_t capacity, hr_error *err)
 {
     (void)err;
     hr__example_column *c = &rows->lists.column[slot];
     const bool first = c->splits == NULL;
-    c->splits = realloc(c->splits, ((size_t)room + 1) * sizeof *c->splits);
+    c->splits = realloc(c->splits, ((size_t)capacity + 1) * sizeof *c->splits);
     if (!c->splits) abort();
     if (first) c->splits[0] = 0;
-    rows->steps[slot].room = room;
+    rows->steps[slot].capacity = capacity;
     return HR_OK;
 }
 

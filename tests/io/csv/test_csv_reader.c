@@ -253,7 +253,7 @@ static void columns_that_are_called_alike_are_named(void **state)
         assert_string_equal(d.last.feature, "a");
         assert_text_contains(d.last.text, i < 2 ? "columns 1 and 3, counted from 0, are both called 'a'; give one of "
                                                   "them another name, .rename \"#3=NEW\", or .drop \"#3\"; if the "
-                                                  "first line is no header, .no_header"
+                                                  "first line is not a header, .no_header"
                                                 : "columns 0 and 1, counted from 0, are both called 'a'");
     }
     const hr_csv_opts wrong[] = {{.rename = TEXTS("ab"), .rename_count = 1},

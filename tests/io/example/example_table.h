@@ -17,14 +17,14 @@ typedef struct table {
     int slots;
 } table;
 
-static hr_status table_grow(hr__example_rows *rows, int slot, int64_t room, hr_error *err)
+static hr_status table_grow(hr__example_rows *rows, int slot, int64_t capacity, hr_error *err)
 {
     table *t = rows->user;
     size_t size = hr_dtype_size(t->feature[slot].dtype);
-    void *values = realloc(rows->column[slot].values, (size_t)room * size);
+    void *values = realloc(rows->column[slot].values, (size_t)capacity * size);
     if (!values) return hr_no_memory(err, "a list");
     rows->column[slot].values = values;
-    rows->column[slot].room = room;
+    rows->column[slot].capacity = capacity;
     return HR_OK;
 }
 

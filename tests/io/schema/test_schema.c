@@ -46,7 +46,7 @@ static void every_mistake_has_its_place(void **state)
         const char *text, *kind, *place, *said;
     } mistakes[] = {
         {"int65: [a]\n", "config.unknown_key", "s.yaml:1:1", "did you mean 'int64'?"},
-        {"int64: [a]\nfloat: [b, a]\n", "schema.field", "s.yaml:2:12", "'a' again; it is in line 1"},
+        {"int64: [a]\nfloat: [b, a]\n", "schema.field", "s.yaml:2:12", "'a' twice; the first is in line 1"},
         {"int64: [a]\ndefault: {b: 1}\n", "config.unknown_name", "s.yaml:2:11", "'b'"},
         {"int64: [a]\ndefault: {a: 1.5}\n", "config.type", "s.yaml:2:14", "1.5"},
         {"float: [temp]\nlabel: tmp\n", "config.unknown_name", "s.yaml:2:8", "did you mean 'temp'?"},
