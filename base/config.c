@@ -83,7 +83,7 @@ static const char *take_text(hr__config *c, const void *text, size_t size)
     return copy;
 }
 
-static hr_status fail_at(reader *r, yaml_mark_t mark, const char *kind, const char *text)
+static hr_status config_fail_at(reader *r, yaml_mark_t mark, const char *kind, const char *text)
 {
     hr_status st = hr_fail(r->err, HR_INVALID_ARGUMENT, kind, "%s:%zu:%zu: %s", r->config->name, mark.line + 1,
                            mark.column + 1, text);
@@ -119,17 +119,17 @@ static bool config_grow(level *l)
     return key != NULL;
 }
 
-static hr_status add_key(reader *r, level *l, const hr__node *node, yaml_mark_t mark)
+static hr_status config_add_key(reader *r, level *l, const hr__node *node, yaml_mark_t mark)
 {
     if (node->kind != HR__SCALAR)
-        return fail_at(r, mark, "config.syntax", "expected a name as the key, found a list or a mapping");
+        return config_fail_at(r, mark, "config.syntax", "expected a name as the key, found a list or a mapping");
     hr_status st = hr__map_add(&l->names, node->text, node->size, l->keys, r->err);
     if (st == HR_ALREADY_EXISTS) {
         char text[256];
         int line = l->key[*hr__map_find(&l->names, node->text, node->size)]->line;
         snprintf(text, sizeof text, "expected each key once, found '%.60s' twice; the first is in line %d", node->text,
                  line);
-        return fail_at(r, mark, "config.duplicate_key", text);
+        return config_fail_at(r, mark, "config.duplicate_key", text);
     }
     if (st == HR_OK) l->key[l->keys++] = node;
     return st;
@@ -146,7 +146,8 @@ static hr_status attach(reader *r, const built *child, yaml_mark_t mark)
     built *parent = l->node;
     if (l->keys == l->capacity || parent->node.count == l->capacity)
         if (!config_grow(l)) return hr_no_memory(r->err, "a config file");
-    if (parent->node.kind == HR__MAPPING && l->keys == parent->node.count) return add_key(r, l, &child->node, mark);
+    if (parent->node.kind == HR__MAPPING && l->keys == parent->node.count)
+        return config_add_key(r, l, &child->node, mark);
     l->item[parent->node.count++] = &child->node;
     if (child->height >= parent->height) parent->height = child->height + 1;
     return HR_OK;
@@ -159,10 +160,10 @@ static hr_status config_weigh(reader *r, int64_t weight, int height, yaml_mark_t
         char text[128];
         snprintf(text, sizeof text, "expected at most %lld values, aliases counted, found more",
                  (long long)r->max_weight);
-        return fail_at(r, mark, "config.limit", text);
+        return config_fail_at(r, mark, "config.limit", text);
     }
     if (r->depth + height > MAX_DEPTH)
-        return fail_at(r, mark, "config.limit", "expected at most 64 levels inside each other, found more");
+        return config_fail_at(r, mark, "config.limit", "expected at most 64 levels inside each other, found more");
     return HR_OK;
 }
 
@@ -177,8 +178,8 @@ static hr_status on_scalar(reader *r, const yaml_event_t *e)
 {
     HR_TRY(config_weigh(r, 1, 0, e->start_mark));
     if (e->data.scalar.tag)
-        return fail_at(r, e->start_mark, "config.syntax",
-                       "expected a plain or quoted value, found a tag (!); leave it out");
+        return config_fail_at(r, e->start_mark, "config.syntax",
+                              "expected a plain or quoted value, found a tag (!); leave it out");
     built *b = new_node(r, HR__SCALAR, e->start_mark);
     const char *text = b ? take_text(r->config, e->data.scalar.value, e->data.scalar.length) : NULL;
     if (!text) return hr_no_memory(r->err, "a config file");
@@ -196,12 +197,12 @@ static hr_status on_alias(reader *r, const yaml_event_t *e)
     char text[256];
     if (!found) {
         snprintf(text, sizeof text, "expected an anchor &%.60s above, found none", name);
-        return fail_at(r, e->start_mark, "config.syntax", text);
+        return config_fail_at(r, e->start_mark, "config.syntax", text);
     }
     const built *b = (const built *)(intptr_t)*found;
     if (b->open) {
         snprintf(text, sizeof text, "expected something complete, found *%.60s inside of &%.60s", name, name);
-        return fail_at(r, e->start_mark, "config.syntax", text);
+        return config_fail_at(r, e->start_mark, "config.syntax", text);
     }
     HR_TRY(config_weigh(r, b->weight, b->height, e->start_mark));
     return attach(r, b, e->start_mark);
@@ -211,7 +212,8 @@ static hr_status on_open(reader *r, hr__node_kind kind, const yaml_char_t *tag, 
                          yaml_mark_t mark)
 {
     HR_TRY(config_weigh(r, 1, 1, mark));
-    if (tag) return fail_at(r, mark, "config.syntax", "expected a list or a mapping, found a tag (!); leave it out");
+    if (tag)
+        return config_fail_at(r, mark, "config.syntax", "expected a list or a mapping, found a tag (!); leave it out");
     built *b = new_node(r, kind, mark);
     if (!b) return hr_no_memory(r->err, "a config file");
     b->open = true;
@@ -230,7 +232,7 @@ static void drop_level(level *l)
 }
 
 /* Of a mapping with many keys, the map that found duplicates goes on to find values. */
-static hr_status keep_names(reader *r, level *l)
+static hr_status config_keep_names(reader *r, level *l)
 {
     if (l->node->node.kind != HR__MAPPING || l->keys <= FEW_KEYS) return HR_OK;
     names *n = config_take(r->config, sizeof *n);
@@ -255,7 +257,7 @@ static hr_status on_close(reader *r)
     if (bytes && mapping) memcpy(b->node.key, l->key, bytes);
     b->open = false;
     b->weight = r->weight - l->weight_before;
-    HR_TRY(keep_names(r, l));
+    HR_TRY(config_keep_names(r, l));
     drop_level(l);
     r->depth--;
     if (r->depth && r->levels[r->depth - 1].node->height <= b->height)
@@ -268,7 +270,7 @@ static hr_status on_event(reader *r, const yaml_event_t *e)
     switch (e->type) {
     case YAML_DOCUMENT_START_EVENT:
         if (r->config->root)
-            return fail_at(r, e->start_mark, "config.syntax", "expected one document, found a second one (---)");
+            return config_fail_at(r, e->start_mark, "config.syntax", "expected one document, found a second one (---)");
         return HR_OK;
     case YAML_SCALAR_EVENT:
         return on_scalar(r, e);
@@ -311,7 +313,7 @@ static hr_status syntax_error(reader *r, const yaml_parser_t *p, const char *tex
     else if (p->context && !bytes)
         snprintf(told + used, sizeof told - (size_t)used, " (%s that begins in line %zu)", p->context,
                  p->context_mark.line + 1);
-    return fail_at(r, mark, "config.syntax", told);
+    return config_fail_at(r, mark, "config.syntax", told);
 }
 
 static hr_status read_events(reader *r, const char *text, size_t size)

@@ -14,11 +14,11 @@ enum { CLIPPED = 60, MAX_NAMES = 12 };
 
 /* ---- errors ---- */
 
-static void add_path(const hr__node *node, size_t start, hr__text *to)
+static void config_read_add_path(const hr__node *node, size_t start, hr__text *to)
 {
     const hr__node *up = node->parent;
     if (!up) return;
-    add_path(up, start, to);
+    config_read_add_path(up, start, to);
     if (up->item[node->place] != node) return; /* a key: it has the path of its mapping */
     if (up->kind == HR__SEQUENCE)
         hr__text_printf(to, "[%u]", node->place);
@@ -26,7 +26,7 @@ static void add_path(const hr__node *node, size_t start, hr__text *to)
         hr__text_printf(to, "%s%s", to->size > start ? "." : "", up->key[node->place]->text);
 }
 
-void hr__node_path(const hr__node *node, hr__text *to) { add_path(node, to->size, to); }
+void hr__node_path(const hr__node *node, hr__text *to) { config_read_add_path(node, to->size, to); }
 
 hr_status hr__node_fail(const hr__node *node, hr_error *err, hr_status code, const char *kind, const char *format, ...)
 {
@@ -174,7 +174,7 @@ bool hr__node_is_text(const hr__node *node, const char *text)
 static bool config_read_is_plain(const hr__node *node) { return node->kind == HR__SCALAR && !node->quoted; }
 
 /* 300000 or 3e5. */
-static bool whole_number(const hr__node *node, int64_t *out)
+static bool config_read_whole_number(const hr__node *node, int64_t *out)
 {
     double value;
     if (!config_read_is_plain(node)) return false;
@@ -195,7 +195,7 @@ hr_status hr__node_int64(const hr__node *node, int64_t min, int64_t max, int64_t
         snprintf(expected, sizeof expected, "a whole number of at least %" PRId64, min);
     else if (max != INT64_MAX)
         snprintf(expected, sizeof expected, "a whole number of at most %" PRId64, max);
-    if (!whole_number(node, &value)) return hr__node_expected(node, expected, err);
+    if (!config_read_whole_number(node, &value)) return hr__node_expected(node, expected, err);
     if (value < min || value > max)
         return hr__node_fail(node, err, HR_INVALID_ARGUMENT, "config.value", "expected %s, found %" PRId64, expected,
                              value);

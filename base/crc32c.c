@@ -10,7 +10,7 @@
 static uint32_t table[8][256]; /* [k][b]: the checksum of byte b and k zero bytes after it */
 static uv_once_t table_once = UV_ONCE_INIT;
 
-static void make_table(void)
+static void crc32c_make_table(void)
 {
     for (uint32_t b = 0; b < 256; b++) {
         uint32_t crc = b;
@@ -30,7 +30,7 @@ static inline uint32_t step8(uint32_t crc, const unsigned char *p)
 
 uint32_t hr__crc32c_portable(uint32_t crc, const void *data, size_t size)
 {
-    uv_once(&table_once, make_table);
+    uv_once(&table_once, crc32c_make_table);
     const unsigned char *p = data;
     crc = ~crc;
     for (; size >= 8; p += 8, size -= 8) crc = step8(crc, p);

@@ -35,7 +35,7 @@ static void hash_map_place(hr__map *map, uint64_t hash, uint32_t entry)
     map->slots[i] = (hr__map_slot){(uint32_t)(hash >> 32), entry + 1};
 }
 
-static bool grow_slots(hr__map *map, uint64_t slots)
+static bool hash_map_grow_slots(hr__map *map, uint64_t slots)
 {
     hr__map_slot *fresh = hr_calloc(slots, sizeof *fresh);
     if (!fresh) return false;
@@ -71,7 +71,7 @@ hr_status hr__map_reserve(hr__map *map, uint32_t count, hr_error *err)
     if (count > map->capacity && !grow_entries(map, count)) return hr_no_memory(err, "the keys of a map");
     uint64_t slots = map->mask ? map->mask + 1 : MIN_SLOTS;
     while (slots / 8 * 5 < count) slots *= 2;
-    if (slots != map->mask + 1 && !grow_slots(map, slots)) return hr_no_memory(err, "the slots of a map");
+    if (slots != map->mask + 1 && !hash_map_grow_slots(map, slots)) return hr_no_memory(err, "the slots of a map");
     return HR_OK;
 }
 

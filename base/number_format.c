@@ -23,7 +23,7 @@ static int digits_of(double value, int precision, char digits[24], int *exponent
 }
 
 /* As %g lays digits out: plain for 1e-4 <= value < 1e16, with an exponent otherwise. */
-static int lay_out(bool negative, const char *digits, int count, int exponent, char text[HR__NUMBER_TEXT])
+static int number_format_lay_out(bool negative, const char *digits, int count, int exponent, char text[HR__NUMBER_TEXT])
 {
     const char *sign = negative ? "-" : "";
     if (exponent < -4 || exponent >= 16)
@@ -50,7 +50,7 @@ int hr__format_double(double value, char text[HR__NUMBER_TEXT])
     for (int precision = fabs(value) < DBL_MIN ? 1 : 15; precision <= 17; precision++) {
         double back;
         int count = digits_of(fabs(value), precision, digits, &exponent);
-        length = lay_out(value < 0, digits, count, exponent, text);
+        length = number_format_lay_out(value < 0, digits, count, exponent, text);
         if (hr__parse_double(text, (size_t)length, HR__NUMBER_DEFAULT, &back) == HR__PARSED && back == value) break;
     }
     return length;
@@ -64,7 +64,7 @@ int hr__format_float(float value, char text[HR__NUMBER_TEXT])
     for (int precision = fabsf(value) < FLT_MIN ? 1 : 6; precision <= 9; precision++) {
         float back;
         int count = digits_of(fabs((double)value), precision, digits, &exponent);
-        length = lay_out(value < 0, digits, count, exponent, text);
+        length = number_format_lay_out(value < 0, digits, count, exponent, text);
         if (hr__parse_float(text, (size_t)length, HR__NUMBER_DEFAULT, &back) == HR__PARSED && back == value) break;
     }
     return length;

@@ -242,7 +242,7 @@ typedef struct loop {
     void *user;
 } loop;
 
-static bool run_piece(hr__client *client, int thread)
+static bool pool_run_piece(hr__client *client, int thread)
 {
     (void)thread;
     loop *l = (loop *)client;
@@ -256,13 +256,13 @@ static bool run_piece(hr__client *client, int thread)
 
 void hr__parallel_for(int64_t count, void (*fn)(int64_t i, void *user), void *user)
 {
-    loop l = {.client = {.run_one = run_piece, .max_workers = -1}, .count = count, .fn = fn, .user = user};
+    loop l = {.client = {.run_one = pool_run_piece, .max_workers = -1}, .count = count, .fn = fn, .user = user};
     const int64_t helpers = count > 1 && !in_loop ? hr_threads() : 0;
     if (helpers == 0 || hr__pool_join(&l.client, NULL) != HR_OK) {
         for (int64_t i = 0; i < count; i++) fn(i, user);
         return;
     }
     for (int64_t i = 1; i < count && i <= helpers; i++) hr__pool_wake(&l.client);
-    while (run_piece(&l.client, 0)) {}
+    while (pool_run_piece(&l.client, 0)) {}
     hr__pool_leave(&l.client);
 }

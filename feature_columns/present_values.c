@@ -26,7 +26,7 @@ static bool is_present(const hr_column_values *in, int64_t i)
     return hr_column_integer_at(in, i) != -1;
 }
 
-static int64_t first_of_row(const hr_column_values *in, int64_t row)
+static int64_t present_values_first_of_row(const hr_column_values *in, int64_t row)
 {
     return in->splits ? in->splits[row] : row * in->width;
 }
@@ -35,7 +35,7 @@ static int64_t keep_present(const hr_column_values *in, char *values, size_t siz
 {
     int64_t kept = 0;
     for (int64_t r = 0; r < in->rows; r++) {
-        const int64_t first = first_of_row(in, r), end = first_of_row(in, r + 1);
+        const int64_t first = present_values_first_of_row(in, r), end = present_values_first_of_row(in, r + 1);
         for (int64_t at = first; at < end; at++) {
             if (!is_present(in, at)) continue;
             memcpy(values + (size_t)kept * size, (const char *)in->values + (size_t)at * size, size);

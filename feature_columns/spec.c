@@ -56,7 +56,7 @@ static bool same_number(const hr_tensor *a, const hr_tensor *b, int64_t i)
 }
 
 /* Equal numbers: one of them may have been turned into the file's type already. */
-static bool same_default(const hr_tensor *a, const hr_tensor *b)
+static bool spec_same_default(const hr_tensor *a, const hr_tensor *b)
 {
     if (!a || !b) return a == b;
     if (!hr_shape_equal(a->shape, b->shape)) return false;
@@ -69,7 +69,7 @@ static bool same_feature(const hr_feature *a, const hr_feature *b)
 {
     if (a->kind != b->kind || a->dtype != b->dtype) return false;
     return a->kind == HR_VAR_LEN ||
-           (hr_shape_equal(a->shape, b->shape) && same_default(a->default_value, b->default_value));
+           (hr_shape_equal(a->shape, b->shape) && spec_same_default(a->default_value, b->default_value));
 }
 
 static const char *feature_text(const hr_feature *f, char *text, size_t size)

@@ -82,7 +82,7 @@ static hr_status add_input(hr__transformer *t, int place, hr_error *err)
 static hr_status add_node(hr__transformer *t, hr_feature_column *column, int *place, hr_error *err);
 
 /* Sources become nodes first, so that a node's inputs lie together. */
-static hr_status fill_node(hr__transformer *t, node *n, hr_error *err)
+static hr_status transformer_fill_node(hr__transformer *t, node *n, hr_error *err)
 {
     int source[64];
     hr_feature_column *from;
@@ -112,7 +112,7 @@ static hr_status add_node(hr__transformer *t, hr_feature_column *column, int *pl
     *place = known ? (int)*known : t->nodes;
     if (known) return HR_OK;
     node n = {.column = column, .output = -1, .outside = !hr__column_kind_is_own(hr__column_kind_of(column))};
-    HR_TRY(fill_node(t, &n, err));
+    HR_TRY(transformer_fill_node(t, &n, err));
     node *more = grown(t->node, t->nodes, sizeof *t->node);
     if (!more) return hr_no_memory(err, "feature columns");
     t->node = more;
@@ -136,7 +136,7 @@ static hr_status transformer_add_name(hr__transformer *t, const hr_column_info *
         info->component, t->output[other].info->kind, info->kind);
 }
 
-static hr_status add_output(hr__transformer *t, hr_feature_column *column, hr_error *err)
+static hr_status transformer_add_output(hr__transformer *t, hr_feature_column *column, hr_error *err)
 {
     const hr_column_info *info = hr_feature_column_info(column);
     hr_feature_column *shown = column;
@@ -182,7 +182,7 @@ hr_status hr__transformer_new(hr_column_list columns, hr__transformer **out, hr_
     for (int i = 0; i < columns.count && st == HR_OK; i++) {
         const hr_error *failed = hr_feature_column_error(columns.column[i]);
         if (failed && err) *err = *failed;
-        st = failed ? failed->code : add_output(t, columns.column[i], err);
+        st = failed ? failed->code : transformer_add_output(t, columns.column[i], err);
     }
     if (st != HR_OK) {
         hr__transformer_free(t);

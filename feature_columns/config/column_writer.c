@@ -8,7 +8,7 @@
 /* ---- columns and their names ---- */
 
 /* The first that is equal; NULL: none. */
-static const hr__column_entry *find_entry(const hr_config_writer *w, const hr_feature_column *column)
+static const hr__column_entry *column_writer_find_entry(const hr_config_writer *w, const hr_feature_column *column)
 {
     const uint64_t digest = hr__column_digest(column);
     const int64_t *found = hr__map_find(&w->by_digest, (const char *)&digest, sizeof digest);
@@ -28,7 +28,7 @@ static char *own_name(const hr_config_writer *w, const char *name)
 }
 
 /* Puts the newest entry into the maps. */
-static hr_status note_entry(hr_config_writer *w)
+static hr_status column_writer_note_entry(hr_config_writer *w)
 {
     const hr__column_entry *e = &w->entry[w->entries - 1];
     const uint64_t digest = hr__column_digest(e->column);
@@ -39,7 +39,7 @@ static hr_status note_entry(hr_config_writer *w)
 
 static hr_status add_entry(hr_config_writer *w, const hr_feature_column *column, const char *name, bool joined)
 {
-    if (!name && find_entry(w, column)) return HR_OK;
+    if (!name && column_writer_find_entry(w, column)) return HR_OK;
     if (w->entries == w->capacity) {
         const int capacity = w->capacity * 2 + 16;
         hr__column_entry *grown = hr_realloc(w->entry, (size_t)capacity * sizeof *grown);
@@ -50,7 +50,7 @@ static hr_status add_entry(hr_config_writer *w, const hr_feature_column *column,
     char *own = joined ? hr_strdup(name) : own_name(w, name ? name : hr_feature_column_info(column)->name);
     if (!own) return hr_no_memory(w->err, "columns as a text");
     w->entry[w->entries++] = (hr__column_entry){column, own, joined};
-    return note_entry(w);
+    return column_writer_note_entry(w);
 }
 
 /* The sources of the columns come after the columns that were asked for. */
@@ -65,21 +65,21 @@ static hr_status add_sources(hr_config_writer *w)
 
 /* ---- how columns name those that they are made of ---- */
 
-static const char *name_of(const hr_config_writer *w, const hr_feature_column *column)
+static const char *column_writer_name_of(const hr_config_writer *w, const hr_feature_column *column)
 {
-    const hr__column_entry *found = find_entry(w, column);
+    const hr__column_entry *found = column_writer_find_entry(w, column);
     return found ? found->name : "";
 }
 
 void hr_config_write_column(hr_config_writer *w, const char *key, const hr_feature_column *column)
 {
-    hr_config_write_text(w, key, name_of(w, column));
+    hr_config_write_text(w, key, column_writer_name_of(w, column));
 }
 
 void hr_config_item_source(hr_config_writer *w, const hr_feature_column *column)
 {
     hr__text text = {0};
-    hr__text_printf(&text, "column %s", name_of(w, column));
+    hr__text_printf(&text, "column %s", column_writer_name_of(w, column));
     if (text.failed)
         hr__write_fail(w, hr_no_memory(w->err, "columns as a text"));
     else
@@ -89,7 +89,7 @@ void hr_config_item_source(hr_config_writer *w, const hr_feature_column *column)
 
 void hr_config_item_column(hr_config_writer *w, const hr_feature_column *column)
 {
-    const char *name = name_of(w, column);
+    const char *name = column_writer_name_of(w, column);
     hr_config_item_text(w, (hr_view){name, (int64_t)strlen(name)});
 }
 

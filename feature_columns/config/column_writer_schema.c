@@ -9,7 +9,7 @@ typedef struct field {
     hr_dtype dtype;
 } field;
 
-static const char *word_of(hr_dtype dtype)
+static const char *column_writer_schema_word_of(hr_dtype dtype)
 {
     return dtype == HR_STRING ? "string" : hr_dtype_is_integer(dtype) ? "int64" : "float";
 }
@@ -52,7 +52,7 @@ static void write_fields(hr_config_writer *w, field *known, int count)
         bool any = false;
         w->first = true;
         for (int i = 0; i < count; i++) {
-            if (strcmp(word_of(known[i].dtype), words[t]) != 0) continue;
+            if (strcmp(column_writer_schema_word_of(known[i].dtype), words[t]) != 0) continue;
             if (!any) hr__text_printf(&w->text, "  %s: [", words[t]);
             any = true;
             hr_config_item_text(w, (hr_view){known[i].key, (int64_t)strlen(known[i].key)});

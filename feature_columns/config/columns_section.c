@@ -249,7 +249,8 @@ hr_feature_column *hr__config_columns_find(const hr__config_columns *c, const ch
 
 /* ---- lists ---- */
 
-static hr_status read_indicator(hr__config_columns *c, const hr__node *item, const char *of, made *out, hr_error *err)
+static hr_status columns_section_read_indicator(hr__config_columns *c, const hr__node *item, const char *of, made *out,
+                                                hr_error *err)
 {
     out->column = hr_calloc(1, sizeof *out->column);
     if (!out->column) return hr_no_memory(err, "a list of columns");
@@ -278,7 +279,7 @@ static hr_status read_item(hr__config_columns *c, const hr__node *item, made *ou
     HR_TRY(hr__node_is(item, HR__SCALAR | HR__MAPPING, err));
     if (item->kind == HR__MAPPING) return read_columns(c, item, NULL, out, err);
     const char *of = hr_config_after(item, "indicator");
-    return of ? read_indicator(c, item, of, out, err) : column_config_read_names(c, item, out, err);
+    return of ? columns_section_read_indicator(c, item, of, out, err) : column_config_read_names(c, item, out, err);
 }
 
 /* Moves the columns of an item after those of the list, of the capacity *capacity. */

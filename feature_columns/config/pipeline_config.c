@@ -12,7 +12,7 @@ enum { MAX_STEPS = 64 };
 
 /* ---- options ---- */
 
-static hr_status read_word(const hr__option *option, hr__given *o, hr_error *err)
+static hr_status pipeline_config_read_word(const hr__option *option, hr__given *o, hr_error *err)
 {
     int64_t words = 0;
     while (option->words[words]) words++;
@@ -41,7 +41,7 @@ static hr_status read_option(const hr__pipeline_context *c, const hr__option *op
     case HR__OPTION_TEXT:
         return hr__node_text(o->node, &o->text, err);
     case HR__OPTION_WORD:
-        return read_word(option, o, err);
+        return pipeline_config_read_word(option, o, err);
     }
     return HR_OK;
 }
@@ -92,8 +92,8 @@ static hr_status apply_step(const hr__pipeline_context *c, const hr__pipeline_st
     return HR_OK;
 }
 
-static hr_status make_step(const hr__pipeline_context *c, const hr__pipeline_step *s, const hr__node *value,
-                           const hr__node *at, hr_dataset **ds, hr_error *err)
+static hr_status pipeline_config_make_step(const hr__pipeline_context *c, const hr__pipeline_step *s,
+                                           const hr__node *value, const hr__node *at, hr_dataset **ds, hr_error *err)
 {
     hr__given o[HR__MAX_OPTIONS] = {0};
     hr_status st = read_options(c, s, value, at, o, err);
@@ -102,7 +102,8 @@ static hr_status make_step(const hr__pipeline_context *c, const hr__pipeline_ste
     return st;
 }
 
-static hr_status add_step(const hr__pipeline_context *c, const hr__node *item, hr_dataset **ds, hr_error *err)
+static hr_status pipeline_config_add_step(const hr__pipeline_context *c, const hr__node *item, hr_dataset **ds,
+                                          hr_error *err)
 {
     const bool plain = item->kind == HR__SCALAR;
     if (!plain && (item->kind != HR__MAPPING || item->count != 1))
@@ -117,7 +118,7 @@ static hr_status add_step(const hr__pipeline_context *c, const hr__node *item, h
                              source ? "%s: expected it as the first step alone"
                                     : "%s: expected a source before it, such as list_files or tfrecord",
                              s->name);
-    HR_TRY(make_step(c, s, value, item, ds, err));
+    HR_TRY(pipeline_config_make_step(c, s, value, item, ds, err));
     const hr_error *failed = hr_dataset_error(*ds);
     return failed ? hr__node_fail(item, err, failed->code, failed->kind, "%s", failed->text) : HR_OK;
 }
@@ -135,7 +136,7 @@ static hr_status read_pipeline(hr__pipeline_context *c, const hr__node *root, hr
     if (schema) HR_TRY(hr__schema_stored(&c->file, &c->schema, err));
     if (columns)
         HR_TRY(hr__columns_from_config(columns, &c->schema, hr__node_get(schema, "default"), &c->columns, err));
-    for (int64_t i = 0; i < list->count; i++) HR_TRY(add_step(c, list->item[i], ds, err));
+    for (int64_t i = 0; i < list->count; i++) HR_TRY(pipeline_config_add_step(c, list->item[i], ds, err));
     return HR_OK;
 }
 

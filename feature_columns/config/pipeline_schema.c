@@ -100,7 +100,7 @@ static hr_status find_component(const hr_dataset *ds, const hr__given *o, condit
     return HR_OK;
 }
 
-static hr_status read_condition(const hr__given *o, condition *c, hr_error *err)
+static hr_status pipeline_schema_read_condition(const hr__given *o, condition *c, hr_error *err)
 {
     const hr__node *equals = o[HR__FILTER_EQUALS].node, *min = o[HR__FILTER_MIN].node;
     const hr__node *below = o[HR__FILTER_BELOW].node;
@@ -129,7 +129,7 @@ hr_status hr__pipeline_filter(const hr__pipeline_context *context, const hr__nod
     if (!c) return hr_no_memory(err, "a pipeline");
     c->size = size;
     hr_status st = find_component(*ds, &o[HR__FILTER_FEATURE], c, err);
-    if (st == HR_OK) st = read_condition(o, c, err);
+    if (st == HR_OK) st = pipeline_schema_read_condition(o, c, err);
     if (st == HR_OK)
         *ds = hr_filter(*ds, meets, c, .user_free = hr_free);
     else

@@ -52,7 +52,7 @@ static hr_dataset *put_assert_cardinality(hr_dataset *in, const hr__given *o)
 {
     return hr_assert_cardinality(in, o[0].number);
 }
-static hr_dataset *put_batch(hr_dataset *in, const hr__given *o)
+static hr_dataset *pipeline_steps_put_batch(hr_dataset *in, const hr__given *o)
 {
     return hr_batch(in, o[0].number, .drop_remainder = o[1].flag, .unordered = o[2].flag);
 }
@@ -130,7 +130,9 @@ static hr_dataset *put_window(hr_dataset *in, const hr__given *o)
 
 const hr__pipeline_step hr__pipeline_steps[] = {
     {"assert_cardinality", {NEED("cardinality", NUMBER)}, .put = put_assert_cardinality},
-    {"batch", {NEED("batch_size", NUMBER), MAY("drop_remainder", FLAG), MAY("unordered", FLAG)}, .put = put_batch},
+    {"batch",
+     {NEED("batch_size", NUMBER), MAY("drop_remainder", FLAG), MAY("unordered", FLAG)},
+     .put = pipeline_steps_put_batch},
     {"cache", {MAY("file", PATH), MAY("max_bytes", NUMBER)}, .put = put_cache},
     {"csv",
      {NEED("pattern", PATTERN), MAY("delimiter", TEXT), MAY("na_value", TEXT), MAY("no_header", FLAG),

@@ -14,7 +14,7 @@ static int64_t features_in_row(const hr_cross_input *input, int64_t row)
     return input->splits ? input->splits[row + 1] - input->splits[row] : input->width;
 }
 
-static int64_t first_of_row(const hr_cross_input *input, int64_t row)
+static int64_t cross_first_of_row(const hr_cross_input *input, int64_t row)
 {
     return input->splits ? input->splits[row] : row * input->width;
 }
@@ -47,7 +47,8 @@ static void cross_row(const cross *c, int64_t row, int64_t count, int64_t *ids)
     for (int64_t n = 0; n < count; n++) {
         uint64_t hash = c->hash_key;
         for (int i = 0; i < c->inputs; i++)
-            hash = hr__fingerprint_cat64_inline(hash, c->input[i].hashes[first_of_row(&c->input[i], row) + at[i]]);
+            hash =
+                hr__fingerprint_cat64_inline(hash, c->input[i].hashes[cross_first_of_row(&c->input[i], row) + at[i]]);
         ids[n] = (int64_t)hr_remainder(c->divisor, hash);
         for (int i = c->inputs - 1; i >= 0; i--) {
             if (++at[i] < features_in_row(&c->input[i], row)) break;

@@ -150,7 +150,8 @@ static hr_status cannot_read(words_of of, int64_t wanted, int number, hr_error *
     return st;
 }
 
-static hr_status wrong_line(const reading *r, const char *expected, const char *line, size_t size, hr_error *err)
+static hr_status vocabulary_table_wrong_line(const reading *r, const char *expected, const char *line, size_t size,
+                                             hr_error *err)
 {
     int shown = size < 60 ? (int)size : 60;
     hr_status st =
@@ -163,15 +164,15 @@ static hr_status wrong_line(const reading *r, const char *expected, const char *
 
 static hr_status add_word(const reading *r, const char *line, size_t size, hr_error *err)
 {
-    if (size == 0) return wrong_line(r, "a word", line, size, err);
+    if (size == 0) return vocabulary_table_wrong_line(r, "a word", line, size, err);
     if (!r->integers) return vocabulary_table_add_word(r->words, r->of, line, size, err);
     int64_t value;
     if (hr__parse_int64(line, size, HR__NUMBER_TF_COMPAT, &value) != HR__PARSED)
-        return wrong_line(r, "a decimal integer", line, size, err);
+        return vocabulary_table_wrong_line(r, "a decimal integer", line, size, err);
     return vocabulary_table_add_int(r->words, r->of, value, err);
 }
 
-static hr_status add_line(const reading *r, const char *line, size_t size, hr_error *err)
+static hr_status vocabulary_table_add_line(const reading *r, const char *line, size_t size, hr_error *err)
 {
     return add_word(r, line, size > 0 && line[size - 1] == '\r' ? size - 1 : size, err);
 }
@@ -180,14 +181,15 @@ static bool enough(const reading *r) { return r->wanted >= 0 && r->words->size =
 
 /* The whole lines at the front of a text; gives the bytes that they take. With `last` what is after them is one,
  * too. */
-static hr_status add_lines(const reading *r, const char *data, size_t size, bool last, size_t *used, hr_error *err)
+static hr_status vocabulary_table_add_lines(const reading *r, const char *data, size_t size, bool last, size_t *used,
+                                            hr_error *err)
 {
     *used = 0;
     while (*used < size && !enough(r)) {
         const char *line = data + *used, *stop = memchr(line, '\n', size - *used);
         if (!stop && !last) return HR_OK;
         const size_t length = stop ? (size_t)(stop - line) : size - *used;
-        HR_TRY(add_line(r, line, length, err));
+        HR_TRY(vocabulary_table_add_line(r, line, length, err));
         *used += length + (stop != NULL);
     }
     return HR_OK;
@@ -210,7 +212,7 @@ static hr_status vocabulary_table_read_lines(const reading *r, FILE *f, off_t fi
     hr_status st = block ? HR_OK : hr_no_memory(err, "a vocabulary file");
     bool reserved = false;
     while (st == HR_OK && !enough(r) && (got = fread(block + kept, 1, capacity - kept, f)) > 0) {
-        st = add_lines(r, block, kept + got, false, &used, err);
+        st = vocabulary_table_add_lines(r, block, kept + got, false, &used, err);
         if (st == HR_OK && !reserved && used > 0) vocabulary_table_reserve(r, used, file_size);
         reserved = true;
         kept = kept + got - used;
@@ -220,13 +222,13 @@ static hr_status vocabulary_table_read_lines(const reading *r, FILE *f, off_t fi
         if (more) block = more;
     }
     if (st == HR_OK && ferror(f)) st = cannot_read(r->of, r->wanted, errno, err);
-    if (st == HR_OK) st = add_lines(r, block ? block : "", kept, true, &used, err);
+    if (st == HR_OK) st = vocabulary_table_add_lines(r, block ? block : "", kept, true, &used, err);
     hr_free(block);
     return st;
 }
 
 /* A word a record. */
-static hr_status read_records(const reading *r, hr_error *err)
+static hr_status vocabulary_table_read_records(const reading *r, hr_error *err)
 {
     hr_record_reader *reader;
     hr_view record;
@@ -241,7 +243,7 @@ static hr_status read_records(const reading *r, hr_error *err)
     return st == HR_END ? HR_OK : st;
 }
 
-static hr_status check_count(const reading *r, hr_error *err)
+static hr_status vocabulary_table_check_count(const reading *r, hr_error *err)
 {
     if (r->wanted < 0 || enough(r)) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "column.vocabulary_size",
@@ -273,8 +275,9 @@ static hr_status vocabulary_table_read_file(words_of of, const words_file *file,
     const reading r = {.words = words, .of = of, .integers = file->integers, .wanted = file->wanted};
     words->file = own;
     own->words = words;
-    hr_status st = file->records ? read_records(&r, err) : vocabulary_table_read_lines(&r, f, file->size, err);
-    if (st == HR_OK) st = check_count(&r, err);
+    hr_status st =
+        file->records ? vocabulary_table_read_records(&r, err) : vocabulary_table_read_lines(&r, f, file->size, err);
+    if (st == HR_OK) st = vocabulary_table_check_count(&r, err);
     if (st != HR_OK) {
         free_words(words);
         return st;

@@ -130,7 +130,7 @@ static hr_status crossed_describe(const void *spec, const hr_feature_column *con
     return HR_OK;
 }
 
-static bool is_float(hr_dtype dtype) { return dtype == HR_FLOAT || dtype == HR_DOUBLE; }
+static bool crossed_is_float(hr_dtype dtype) { return dtype == HR_FLOAT || dtype == HR_DOUBLE; }
 
 static hr_status crossed_accept(const void *spec, const hr_column_values *in, hr_error *err)
 {
@@ -138,7 +138,7 @@ static hr_status crossed_accept(const void *spec, const hr_column_values *in, hr
     for (int i = 0, raw = 0; i < s->leaves; i++) {
         if (!s->leaf[i].key) continue;
         const hr_column_values *v = &in[raw++];
-        if (v->dtype != HR_STRING && !hr_dtype_is_integer(v->dtype) && !is_float(v->dtype))
+        if (v->dtype != HR_STRING && !hr_dtype_is_integer(v->dtype) && !crossed_is_float(v->dtype))
             return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
                            "crossed_column: feature '%s': expected strings or integers, got %s", s->leaf[i].key,
                            hr_dtype_name(v->dtype));
@@ -179,7 +179,7 @@ static hr_status hash_input(const crossed_spec *s, hr_column_work *w, const cros
     out->hashes = hashes;
     if (v->dtype == HR_STRING) {
         hr_fingerprint64_many(v->values, v->count, hashes);
-    } else if (is_float(v->dtype)) {
+    } else if (crossed_is_float(v->dtype)) {
         HR_TRY(refuse_floats(s, w, leaf, err));
         for (int64_t i = 0; i < v->count; i++)
             hashes[i] = truncated(v->dtype == HR_FLOAT ? (double)((const float *)v->values)[i]
@@ -230,7 +230,7 @@ const hr_column_kind hr_column_kind_crossed = {
 
 /* ---- the constructor ---- */
 
-static cross_leaf *add_leaf(crossed_spec *s)
+static cross_leaf *crossed_add_leaf(crossed_spec *s)
 {
     if (s->leaves < MAX_KEYS) return &s->leaf[s->leaves++];
     s->too_many = true;
@@ -242,7 +242,7 @@ static void open_cross(crossed_spec *s, const hr_feature_column *cross, hr_featu
 {
     const crossed_spec *inner = hr_feature_column_spec(cross);
     for (int i = 0; i < inner->leaves; i++) {
-        cross_leaf *leaf = add_leaf(s);
+        cross_leaf *leaf = crossed_add_leaf(s);
         if (!leaf) return;
         *leaf = (cross_leaf){.key = inner->leaf[i].key, .source = -1};
         s->raws += leaf->key != NULL;
@@ -252,7 +252,7 @@ static void open_cross(crossed_spec *s, const hr_feature_column *cross, hr_featu
     }
 }
 
-static void add_key(crossed_spec *s, const hr_cross_key *key, hr_feature_column **source, int *sources)
+static void crossed_add_key(crossed_spec *s, const hr_cross_key *key, hr_feature_column **source, int *sources)
 {
     if (key->column && hr_feature_column_kind(key->column) == &hr_column_kind_crossed) {
         open_cross(s, key->column, source, sources);
@@ -262,7 +262,7 @@ static void add_key(crossed_spec *s, const hr_cross_key *key, hr_feature_column 
         s->empty_key = true;
         return;
     }
-    cross_leaf *leaf = add_leaf(s);
+    cross_leaf *leaf = crossed_add_leaf(s);
     if (!leaf) return;
     *leaf = (cross_leaf){.key = key->column ? NULL : key->key, .source = -1};
     s->raws += leaf->key != NULL;
@@ -284,7 +284,7 @@ hr_feature_column *hr_crossed_column_with(hr_cross_keys keys, int64_t hash_bucke
     };
     hr_feature_column *source[MAX_KEYS] = {NULL};
     int sources = 0;
-    for (int i = 0; i < keys.count; i++) add_key(&spec, &keys.key[i], source, &sources);
+    for (int i = 0; i < keys.count; i++) crossed_add_key(&spec, &keys.key[i], source, &sources);
     hr_feature_column *column = hr_feature_column_new(&hr_column_kind_crossed, &spec, source, sources);
     for (int i = 0; i < keys.count; i++) hr_feature_column_unref(keys.key[i].column);
     return column;
@@ -292,15 +292,15 @@ hr_feature_column *hr_crossed_column_with(hr_cross_keys keys, int64_t hash_bucke
 
 /* ---- {crossed: [origin, column hour], hash_bucket_size: 256}: fields, and with `column` a column's ids ---- */
 
-static hr_status read_key(hr_config_reader *r, const hr_config_value *node, bool tf_compat, hr_cross_key *key,
-                          hr_error *err)
+static hr_status crossed_read_key(hr_config_reader *r, const hr_config_value *node, bool tf_compat, hr_cross_key *key,
+                                  hr_error *err)
 {
     HR_TRY(hr_config_value_text(node, &key->key, err));
     const char *column = hr_config_after(node, "column");
     if (column) return hr_config_column_named(r, node, column, &key->column, err);
     hr_dtype dtype;
     HR_TRY(hr_config_field(r, node, &dtype, err));
-    if (tf_compat || !is_float(dtype)) return HR_OK;
+    if (tf_compat || !crossed_is_float(dtype)) return HR_OK;
     return hr_config_fail(node, err,
                           "expected a field of strings or integers, found '%s' of %s; cross a bucketized column of it",
                           key->key, hr_dtype_name(dtype));
@@ -320,7 +320,7 @@ static hr_status read_crossed(hr_config_reader *r, hr_feature_column **out, hr_e
     hr_cross_key key[MAX_KEYS] = {{0}};
     hr_status st = HR_OK;
     for (int64_t i = 0; i < count && st == HR_OK; i++)
-        st = read_key(r, hr_config_item(list, i), o.tf_compat, &key[i], err);
+        st = crossed_read_key(r, hr_config_item(list, i), o.tf_compat, &key[i], err);
     if (st == HR_OK) {
         *out = hr_crossed_column_with((hr_cross_keys){key, (int)count}, size, &o);
     } else {

@@ -193,7 +193,7 @@ typedef struct defaults {
     int64_t count;
 } defaults;
 
-static hr_status read_default(const hr_config_value *value, bool whole, defaults *d, hr_error *err)
+static hr_status numeric_read_default(const hr_config_value *value, bool whole, defaults *d, hr_error *err)
 {
     const bool list = hr_config_is_list(value);
     d->count = 1;
@@ -225,7 +225,7 @@ hr_status hr__numeric_read(const hr_config_reader *r, const hr_config_value *fie
     defaults d = {0};
     const hr_config_value *given = hr_config_get(r, "default");
     if (!given) given = hr_config_field_default(r, name);
-    hr_status st = given ? read_default(given, hr_dtype_is_integer(o->dtype), &d, err) : HR_OK;
+    hr_status st = given ? numeric_read_default(given, hr_dtype_is_integer(o->dtype), &d, err) : HR_OK;
     o->struct_size = sizeof *o;
     o->default_value = d.reals;
     o->default_integers = d.integers;

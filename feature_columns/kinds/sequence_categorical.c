@@ -63,7 +63,7 @@ static int64_t refuse_row(hr_column_work *w, int64_t row, int64_t steps)
 }
 
 /* The steps of a row of a feature list, up to its last value. */
-static int64_t steps_given(const hr_column_values *in, int64_t row)
+static int64_t sequence_ids_steps_given(const hr_column_values *in, int64_t row)
 {
     int32_t end = in->steps[row + 1];
     while (end > in->steps[row] && in->step_splits[end] == in->step_splits[end - 1]) end--;
@@ -76,7 +76,7 @@ static hr_status open_steps(hr_column_work *w, const hr_column_values *in, steps
     if (!s->of_rows) return hr_no_memory(err, "sequence_categorical_column");
     s->of_rows[0] = 0;
     for (int64_t r = 0; r < in->rows; r++) {
-        int64_t own = in->steps ? steps_given(in, r) : steps_by_places(in, r);
+        int64_t own = in->steps ? sequence_ids_steps_given(in, r) : steps_by_places(in, r);
         if (own < 0 || own > INT32_MAX - in->rows - s->of_rows[r]) own = refuse_row(w, r, own);
         s->of_rows[r + 1] = s->of_rows[r] + (int32_t)own;
     }

@@ -123,7 +123,7 @@ static void sequence_numeric_refuse(hr_column_work *w, const sequence_spec *s, i
 }
 
 /* Steps of a feature list, up to the last one with a value; -1: one of them has more values than a step takes. */
-static int64_t steps_given(const hr_column_values *in, int64_t row, int64_t width)
+static int64_t sequence_numeric_steps_given(const hr_column_values *in, int64_t row, int64_t width)
 {
     int64_t steps = 0;
     for (int32_t i = in->steps[row]; i < in->steps[row + 1]; i++) {
@@ -134,11 +134,11 @@ static int64_t steps_given(const hr_column_values *in, int64_t row, int64_t widt
     return steps;
 }
 
-static bool count_steps(const sequence_spec *s, hr_column_work *w, const hr_column_values *in, int64_t width,
-                        int32_t *steps)
+static bool sequence_numeric_count_steps(const sequence_spec *s, hr_column_work *w, const hr_column_values *in,
+                                         int64_t width, int32_t *steps)
 {
     for (int64_t r = 0; r < in->rows; r++) {
-        int64_t own = in->steps ? steps_given(in, r, width) : hr_column_reach(in, r);
+        int64_t own = in->steps ? sequence_numeric_steps_given(in, r, width) : hr_column_reach(in, r);
         if (own < 0) {
             sequence_numeric_refuse(
                 w, s, r, in->steps ? "steps of no more values than its shape has" : "values in the order of places");
@@ -157,7 +157,8 @@ static void sequence_numeric_put(const char *from, int64_t i, char *to, int64_t 
 }
 
 /* The values at their places of the row, which begins at `to`. A refused row has no steps. */
-static void place_row(const hr_column_values *in, int64_t row, int64_t width, const char *from, char *to, size_t size)
+static void sequence_numeric_place_row(const hr_column_values *in, int64_t row, int64_t width, const char *from,
+                                       char *to, size_t size)
 {
     if (!in->steps)
         for (int32_t i = in->splits[row]; i < in->splits[row + 1]; i++)
@@ -199,14 +200,15 @@ static hr_status sequence_transform(const void *spec, hr_column_work *w, const h
     HR_TRY(check_dense_width(s, in, width, err));
     steps[0] = splits[0] = 0;
     sequence_numeric_convert(s, in, converted);
-    if (!count_steps(s, w, in, width, steps)) return hr_no_memory(err, "the steps of a sequence");
+    if (!sequence_numeric_count_steps(s, w, in, width, steps)) return hr_no_memory(err, "the steps of a sequence");
     const int64_t count = steps[in->rows] * width;
     char *values = hr_column_scratch(w, (size_t)count * size);
     if (!values) return hr_no_memory(err, who);
     sequence_numeric_fill(s, values, count);
     for (int64_t r = 0; r < in->rows; r++) {
         splits[r + 1] = steps[r + 1] * (int32_t)width;
-        if (steps[r + 1] > steps[r]) place_row(in, r, width, converted, values + (size_t)splits[r] * size, size);
+        if (steps[r + 1] > steps[r])
+            sequence_numeric_place_row(in, r, width, converted, values + (size_t)splits[r] * size, size);
     }
     *out = (hr_column_values){.dtype = result_dtype(s), .rows = in->rows, .values = values, .count = count};
     out->width = width;

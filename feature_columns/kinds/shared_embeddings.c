@@ -91,9 +91,8 @@ void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count,
     char *name = NULL;
     hr_status status = check_alike(categorical, count, &err);
     if (status == HR_OK)
-        name = o.shared_embedding_name
-                   ? hr_strdup(o.shared_embedding_name)
-                   : shared_table_name((const hr_feature_column *const *)categorical, count);
+        name = o.shared_embedding_name ? hr_strdup(o.shared_embedding_name)
+                                       : shared_table_name((const hr_feature_column *const *)categorical, count);
     if (status == HR_OK && !name) status = hr_no_memory(&err, "shared_embeddings");
     const hr_embedding_column_opts table = {
         .combiner = o.combiner,
@@ -123,7 +122,7 @@ void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count,
 
 /* ---- {shared_embeddings: [origin, dest], dimension: 8}: a column for each ---- */
 
-static int64_t columns_of(const hr_config_reader *r)
+static int64_t shared_columns_of(const hr_config_reader *r)
 {
     const hr_config_value *list = hr_config_get(r, "shared_embeddings");
     int64_t count;
@@ -195,5 +194,5 @@ static const hr_column_config shared_embeddings_config = {
     .keys = (const char *const[]){"shared_embeddings", HR__EMBEDDING_KEYS, NULL},
     .read = read_shared,
     .write = write_shared,
-    .columns = columns_of,
+    .columns = shared_columns_of,
 };

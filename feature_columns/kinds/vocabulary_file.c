@@ -41,7 +41,7 @@ hr_feature_column *hr_categorical_column_with_vocabulary_file_with(const char *k
 
 /* ---- {vocabulary_file: words.txt} ---- */
 
-static hr_status read_format(const hr_config_reader *r, bool *records, hr_error *err)
+static hr_status vocabulary_file_read_format(const hr_config_reader *r, bool *records, hr_error *err)
 {
     static const char *const formats[] = {"text", "tfrecord_gzip"};
     int64_t format = 0;
@@ -59,7 +59,7 @@ static hr_status read_vocabulary_file(hr_config_reader *r, hr_feature_column **o
     HR_TRY(hr_config_own_field(r, &field, &dtype, err));
     HR_TRY(hr__vocabulary_read_options(r, dtype, &missing, &o, err));
     HR_TRY(hr_config_value_text(hr_config_get(r, "vocabulary_file"), &file, err));
-    HR_TRY(read_format(r, &o.tfrecord_gzip, err));
+    HR_TRY(vocabulary_file_read_format(r, &o.tfrecord_gzip, err));
     HR_TRY(hr_config_int(r, "vocabulary_size", 1, INT64_MAX, &size, err));
     if (size > 0) o.vocabulary_size = &size;
     *out = hr_categorical_column_with_vocabulary_file_with(field, file, &o);

@@ -132,8 +132,8 @@ static hr_status unpack_entry(const char *name, hr_view value, proto_entry **p, 
     return st;
 }
 
-static hr_status find_entry(hr_bundle *b, hr_view key, const char *name, proto_entry **p, hr_bundle_entry *e,
-                            hr_error *err)
+static hr_status bundle_reader_find_entry(hr_bundle *b, hr_view key, const char *name, proto_entry **p,
+                                          hr_bundle_entry *e, hr_error *err)
 {
     hr_view value;
     hr_status st = hr__table_get(b->table, key, &value, err);
@@ -357,7 +357,7 @@ static hr_status bundle_reader_read_strings(hr_bundle *b, const hr_bundle_entry 
 
 /* What is cut off is said before what is damaged, whichever part comes first. A file that is gone is for the reader
  * to miss. */
-static hr_status check_range(hr_bundle *b, const hr_bundle_entry *e, bool must_exist, hr_error *err)
+static hr_status bundle_reader_check_range(hr_bundle *b, const hr_bundle_entry *e, bool must_exist, hr_error *err)
 {
     struct stat about;
     size_t size = strlen(b->prefix) + 48;
@@ -379,7 +379,7 @@ static hr_status bundle_reader_read_whole(hr_bundle *b, const hr_bundle_entry *e
     if (hr_dtype_size(e->dtype) == 0 || e->dtype == HR_RESOURCE || e->dtype == HR_VARIANT)
         return hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.dtype",
                        "checkpoint: '%.100s' has an unknown type, number %d", e->name, (int)e->dtype);
-    HR_TRY(check_range(b, e, false, err)); /* before memory for it is asked for */
+    HR_TRY(bundle_reader_check_range(b, e, false, err)); /* before memory for it is asked for */
     hr_status st =
         e->dtype == HR_STRING ? bundle_reader_read_strings(b, e, out, err) : bundle_reader_read_numbers(b, e, out, err);
     if (st != HR_OK) hr_tensor_clear(out);
@@ -394,7 +394,7 @@ static hr_status check_entry(hr_view key, hr_view value, void *user, hr_error *e
     hr_bundle_entry e;
     if (key.size == 0) return HR_OK; /* the header */
     HR_TRY(unpack_entry("a tensor", value, &p, &e, err));
-    const hr_status st = p->n_slices ? HR_OK : check_range(user, &e, true, err);
+    const hr_status st = p->n_slices ? HR_OK : bundle_reader_check_range(user, &e, true, err);
     free_entry(p);
     return st;
 }
@@ -423,17 +423,18 @@ static hr_status find_part(hr_bundle *b, const hr_bundle_entry *whole, const Hea
     if (!key) return hr_no_memory(err, "a key of a checkpoint");
     size_t size = hr__slice_key(key, whole->name, whole->shape.rank, part->start, part->length);
     proto_entry *p;
-    hr_status st = find_entry(b, (hr_view){key, (int64_t)size}, whole->name, &p, &part->entry, err);
+    hr_status st = bundle_reader_find_entry(b, (hr_view){key, (int64_t)size}, whole->name, &p, &part->entry, err);
     hr_free(key);
     if (st != HR_OK) return st;
     free_entry(p);
     HR_TRY(hr__slice_resolve(whole->shape, part->start, part->length, err));
     part->count = 1;
     for (int d = 0; d < whole->shape.rank; d++) part->count *= part->length[d];
-    return check_range(b, &part->entry, false, err);
+    return bundle_reader_check_range(b, &part->entry, false, err);
 }
 
-static hr_status read_part(hr_bundle *b, const hr_bundle_entry *whole, const part *part, hr_tensor *out, hr_error *err)
+static hr_status bundle_reader_read_part(hr_bundle *b, const hr_bundle_entry *whole, const part *part, hr_tensor *out,
+                                         hr_error *err)
 {
     hr_tensor values;
     HR_TRY(bundle_reader_read_whole(b, &part->entry, &values, err));
@@ -472,7 +473,7 @@ static hr_status read_all_parts(hr_bundle *b, const hr_bundle_entry *e, const pa
     HR_TRY(hr_tensor_new(out, e->dtype, e->shape, err));
     hr_status st = HR_OK;
     for (size_t i = 0; i < count && st == HR_OK; i++) {
-        st = read_part(b, e, &parts[i], out, err);
+        st = bundle_reader_read_part(b, e, &parts[i], out, err);
         covered += parts[i].count;
     }
     if (st == HR_OK && covered < out->count)
@@ -499,7 +500,7 @@ hr_status hr_bundle_read(hr_bundle *b, const char *name, hr_tensor *out, hr_erro
     hr_bundle_entry e;
     *out = (hr_tensor){0};
     if (!b || !name) return hr__checkpoint_lacks("a checkpoint and a tensor's name", err);
-    HR_TRY(find_entry(b, (hr_view){name, (int64_t)strlen(name)}, name, &p, &e, err));
+    HR_TRY(bundle_reader_find_entry(b, (hr_view){name, (int64_t)strlen(name)}, name, &p, &e, err));
     hr_status st = HR_OK;
     if (b->shards == 0)
         st = hr_fail(err, HR_NOT_FOUND, "checkpoint.name", "%s: the index has no header, so nothing can be found in it",

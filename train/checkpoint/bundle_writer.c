@@ -37,8 +37,8 @@ struct hr_bundle_writer {
 
 /* ---- entries ---- */
 
-static hr_status keep_entry(hr_bundle_writer *w, const char *key, size_t key_size, const char *value, size_t value_size,
-                            hr_error *err)
+static hr_status bundle_writer_keep_entry(hr_bundle_writer *w, const char *key, size_t key_size, const char *value,
+                                          size_t value_size, hr_error *err)
 {
     if (w->entries == w->capacity) {
         int capacity = w->capacity ? 2 * w->capacity : 64;
@@ -84,7 +84,7 @@ static hr_status pack_entry(hr_bundle_writer *w, const char *key, size_t key_siz
     uint8_t *packed = hr_malloc(size);
     if (!packed) return hr_no_memory(err, "the index of a checkpoint");
     headrace__proto__bundle_entry__pack(e, packed);
-    hr_status st = keep_entry(w, key, key_size, (char *)packed, size, err);
+    hr_status st = bundle_writer_keep_entry(w, key, key_size, (char *)packed, size, err);
     hr_free(packed);
     return st;
 }
@@ -169,7 +169,7 @@ hr_status hr_bundle_add(hr_bundle_writer *w, const char *name, const hr_tensor *
 
 /* ---- parts ---- */
 
-static parts *parts_of(hr_bundle_writer *w, const char *name, hr_dtype dtype, hr_shape full)
+static parts *bundle_writer_parts_of(hr_bundle_writer *w, const char *name, hr_dtype dtype, hr_shape full)
 {
     const int known = hr__map_index(&w->part_names, name);
     if (known >= 0) return &w->part[known];
@@ -190,7 +190,7 @@ static parts *parts_of(hr_bundle_writer *w, const char *name, hr_dtype dtype, hr
 static hr_status note_part(hr_bundle_writer *w, const char *name, hr_dtype dtype, hr_shape full, const int64_t *start,
                            const int64_t *length, hr_error *err)
 {
-    parts *p = parts_of(w, name, dtype, full);
+    parts *p = bundle_writer_parts_of(w, name, dtype, full);
     if (!p) return hr_no_memory(err, "the parts of a variable");
     void *starts = hr_realloc(p->start, ((size_t)p->count + 1) * sizeof *p->start);
     if (starts) p->start = starts;
@@ -320,7 +320,7 @@ static int bundle_writer_by_key(const void *a, const void *b)
 
 static const char header[] = {8, 1, 0x1a, 2, 8, 1}; /* one shard, little-endian, version 1 */
 
-static hr_status write_index(hr_bundle_writer *w, hr_output *out, hr_error *err)
+static hr_status bundle_writer_write_index(hr_bundle_writer *w, hr_output *out, hr_error *err)
 {
     hr__table_writer *table = hr__table_writer_new(out);
     if (!table) return hr_no_memory(err, "the index of a checkpoint");
@@ -361,7 +361,7 @@ static hr_status commit(hr_bundle_writer *w, hr_error *err)
     hr__text_printf(&path, "%s.index", w->prefix);
     HR_TRY(hr__text_status(&path, "a path", err));
     hr_status st = hr_output_open_with(path.data, &(hr_output_opts){.compression = HR_NONE}, &index, err);
-    if (st == HR_OK) st = write_index(w, index, err);
+    if (st == HR_OK) st = bundle_writer_write_index(w, index, err);
     if (st == HR_OK)
         st = name_files(w, index, path.data, err);
     else

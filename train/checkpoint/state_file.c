@@ -49,7 +49,7 @@ static bool state_file_read_piece(const char **at, char **to)
 }
 
 /* A string: pieces that follow each other are joined. NULL: it is none. Gives. */
-static char *read_string(hr__state *s, const char **at)
+static char *state_file_read_string(hr__state *s, const char **at)
 {
     char *text = hr_malloc(strlen(*at) + 1), *to = text;
     bool good = text != NULL;
@@ -66,7 +66,7 @@ static char *read_string(hr__state *s, const char **at)
     return NULL;
 }
 
-static bool add_path(hr__state *s, char *path)
+static bool state_file_add_path(hr__state *s, char *path)
 {
     char **grown = hr_realloc(s->all, ((size_t)s->count + 1) * sizeof *grown);
     if (!grown) {
@@ -89,7 +89,7 @@ static bool add_time(hr__state *s, double time)
     return true;
 }
 
-static bool read_field(hr__state *s, const char **at)
+static bool state_file_read_field(hr__state *s, const char **at)
 {
     size_t size = strcspn(*at, ": \t\r\n");
     const char *name = *at, *value = skip_blank(name + size);
@@ -99,14 +99,14 @@ static bool read_field(hr__state *s, const char **at)
     bool latest = IS("model_checkpoint_path"), path = IS("all_model_checkpoint_paths");
     bool time = IS("all_model_checkpoint_timestamps"), preserved = IS("last_preserved_timestamp");
 #undef IS
-    char *end = NULL, *text = latest || path ? read_string(s, &value) : NULL;
+    char *end = NULL, *text = latest || path ? state_file_read_string(s, &value) : NULL;
     double number = time || preserved ? strtod(value, &end) : 0;
     if (latest && text) {
         hr_free(s->latest);
         s->latest = text;
     }
     *at = end && end > value ? end : value;
-    if (path) return text && add_path(s, text);
+    if (path) return text && state_file_add_path(s, text);
     if (time) return end > value && add_time(s, number);
     return latest ? text != NULL : preserved && end > value;
 }
@@ -115,11 +115,11 @@ static hr_status parse_state(const char *path, const char *text, hr__state *out,
 {
     if (strncmp(text, UNLISTED, sizeof UNLISTED - 1) == 0) {
         const char *name = text + sizeof UNLISTED - 1;
-        out->unlisted = read_string(out, &name); /* any other comment has no string here */
+        out->unlisted = state_file_read_string(out, &name); /* any other comment has no string here */
         if (out->no_memory) return hr_no_memory(err, "a state file");
     }
     for (const char *at = skip_blank(text); *at; at = skip_blank(at)) {
-        if (read_field(out, &at)) continue;
+        if (state_file_read_field(out, &at)) continue;
         if (out->no_memory) return hr_no_memory(err, "a state file");
         return hr_fail(err, HR_DATA_LOSS, "checkpoint.state",
                        "%s: expected fields such as model_checkpoint_path: \"model.ckpt-100\", found \"%.40s\"", path,
@@ -177,7 +177,7 @@ void hr__state_clear(hr__state *s)
 
 /* ---- writing ---- */
 
-static void put_quoted(hr__text *to, const char *before, const char *text)
+static void state_file_put_quoted(hr__text *to, const char *before, const char *text)
 {
     hr__text_printf(to, "%s\"", before);
     for (; *text; text++) {
@@ -197,9 +197,9 @@ static void put_quoted(hr__text *to, const char *before, const char *text)
 hr_status hr__state_write(const char *path, const hr__state *s, hr_error *err)
 {
     hr__text text = {0};
-    if (s->unlisted) put_quoted(&text, UNLISTED, s->unlisted);
-    put_quoted(&text, "model_checkpoint_path: ", s->latest);
-    for (int i = 0; i < s->count; i++) put_quoted(&text, "all_model_checkpoint_paths: ", s->all[i]);
+    if (s->unlisted) state_file_put_quoted(&text, UNLISTED, s->unlisted);
+    state_file_put_quoted(&text, "model_checkpoint_path: ", s->latest);
+    for (int i = 0; i < s->count; i++) state_file_put_quoted(&text, "all_model_checkpoint_paths: ", s->all[i]);
     hr_output *out = NULL;
     hr_status st = text.failed ? hr_no_memory(err, "a state file")
                                : hr_output_open_with(path, &(hr_output_opts){.compression = HR_NONE}, &out, err);

@@ -255,7 +255,7 @@ static void free_classifier(void *user)
     hr_free(c);
 }
 
-static bool copy_list(hr_column_list from, hr_column_list *to)
+static bool canned_copy_list(hr_column_list from, hr_column_list *to)
 {
     hr_feature_column **copy = hr_calloc((size_t)from.count + 1, sizeof *copy);
     if (!copy) return false;
@@ -318,8 +318,8 @@ static hr_estimator *new_classifier(const hr_classifier_opts *given, bool linear
     c->reduction = o->loss_reduction ? o->loss_reduction : HR_SUM_OVER_BATCH_SIZE;
     c->hidden = o->dnn_hidden_units.count;
     c->units = hr_memdup(o->dnn_hidden_units.units, sizeof *c->units * (size_t)c->hidden);
-    bool memory = c->units && (!linear || copy_list(o->linear_feature_columns, &c->linear)) &&
-                  (!dnn || copy_list(o->dnn_feature_columns, &c->dnn)) && join_lists(c);
+    bool memory = c->units && (!linear || canned_copy_list(o->linear_feature_columns, &c->linear)) &&
+                  (!dnn || canned_copy_list(o->dnn_feature_columns, &c->dnn)) && join_lists(c);
     if (linear && !c->linear_optimizer) c->linear_optimizer = default_linear(c);
     if (dnn && !c->dnn_optimizer) c->dnn_optimizer = hr_adagrad(0.001f);
     if (!memory) {

@@ -46,7 +46,7 @@ static hr_status training_file_read_schema(hr_training *t, const hr__node *root,
                          label->name);
 }
 
-static hr_status read_columns(hr_training *t, const hr__node *root, hr_error *err)
+static hr_status training_file_read_columns(hr_training *t, const hr__node *root, hr_error *err)
 {
     const hr__node *section;
     HR_TRY(hr__node_need(root, "columns", &section, err));
@@ -114,7 +114,8 @@ static hr_status read_activation(hr_training *t, const hr__node *model, hr_error
 }
 
 /* What the layers would refuse later is refused here, at its place. */
-static hr_status check_columns(hr_column_list columns, hr_column_layer layer, const hr__node *at, hr_error *err)
+static hr_status training_file_check_columns(hr_column_list columns, hr_column_layer layer, const hr__node *at,
+                                             hr_error *err)
 {
     hr_error refused;
     const hr_feature_column **sorted = hr_calloc((size_t)columns.count + 1, sizeof *sorted);
@@ -133,9 +134,9 @@ static hr_status training_file_read_list(hr_training *t, const hr__node *model, 
     HR_TRY(hr__column_list_from_config(t->columns, list, out, err));
     for (int i = 0; i < out->count; i++) {
         hr_column_list one = {out->column + i, 1};
-        HR_TRY(check_columns(one, layer, i < list->count ? list->item[i] : list, err));
+        HR_TRY(training_file_check_columns(one, layer, i < list->count ? list->item[i] : list, err));
     }
-    return check_columns(*out, layer, list, err);
+    return training_file_check_columns(*out, layer, list, err);
 }
 
 /* The estimator by the file, or by `asked`, if that is not NULL: it is said over the file, which has one all the same. */
@@ -309,7 +310,7 @@ static hr_status training_file_read_all(hr_training *t, const char *path, const 
     const hr__node *root = hr__config_root(t->config);
     HR_TRY(hr__config_check_keys(root, keys, err));
     HR_TRY(training_file_read_schema(t, root, err));
-    HR_TRY(read_columns(t, root, err));
+    HR_TRY(training_file_read_columns(t, root, err));
     HR_TRY(read_model(t, root, o, err));
     HR_TRY(read_train(t, root, o, err));
     HR_TRY(make_identity(t, root, err));

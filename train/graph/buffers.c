@@ -15,7 +15,7 @@ struct hr__buffers {
 };
 
 /* The class of the least size that holds `size` bytes, and that size. */
-static int class_of(size_t size, size_t *rounded)
+static int buffers_class_of(size_t size, size_t *rounded)
 {
     if (size < (size_t)1 << SMALLEST) size = (size_t)1 << SMALLEST;
     const int log = 63 - __builtin_clzll((unsigned long long)size);
@@ -55,7 +55,7 @@ static void recycle(hr_buffer *buffer, void *user)
 {
     hr__buffers *pool = user;
     size_t rounded;
-    const int class = class_of(hr_buffer_size(buffer), &rounded);
+    const int class = buffers_class_of(hr_buffer_size(buffer), &rounded);
     uv_mutex_lock(&pool->lock);
     memcpy(hr_buffer_data(buffer), &pool->free[class], sizeof pool->free[class]);
     pool->free[class] = buffer;
@@ -86,7 +86,7 @@ hr_buffer *hr__buffers_get(hr__buffers *pool, size_t size)
 {
     if (size > (size_t)1 << 46) return NULL;
     size_t rounded;
-    const int class = class_of(size, &rounded);
+    const int class = buffers_class_of(size, &rounded);
     uv_mutex_lock(&pool->lock);
     hr_buffer *buffer = pool->free[class];
     if (buffer) pool->free[class] = next_of(buffer);

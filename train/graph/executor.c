@@ -244,7 +244,7 @@ static bool executor_pays(const hr_session *s, const hr__plan *plan)
     return s->always_parallel || (plan->runs >= 2 && plan->nanoseconds > PARALLEL_NS && hr_threads() > 0);
 }
 
-static void add_up(hr__plan *plan)
+static void executor_add_up(hr__plan *plan)
 {
     plan->nanoseconds = 0;
     for (int i = 0; i < plan->step_count; i++) plan->nanoseconds += plan->steps[i].nanoseconds;
@@ -276,7 +276,7 @@ hr_status hr__execute(hr_session *s, hr__plan *plan, hr_error *err)
     } else {
         for (int i = 0; i < plan->step_count; i++) run_step(run, &plan->steps[i]);
     }
-    if (run->measure) add_up(plan);
+    if (run->measure) executor_add_up(plan);
     plan->runs++;
     if (run->status == HR_OK && atomic_exchange(&s->cancelled, false))
         run->status = hr_fail(&run->error, HR_CANCELLED, "session.cancelled", "session: the run was cancelled");

@@ -160,7 +160,7 @@ static bool copy_view(hr__arena *arena, hr_view *view)
     return view->data != NULL;
 }
 
-static bool copy_tensor(hr__arena *arena, int64_t count, const hr_tensor **tensor)
+static bool find_node_copy_tensor(hr__arena *arena, int64_t count, const hr_tensor **tensor)
 {
     hr_tensor *copy = hr__arena_copy(arena, *tensor, sizeof **tensor);
     if (!copy) return false;
@@ -178,7 +178,7 @@ static bool copy_tensor(hr__arena *arena, int64_t count, const hr_tensor **tenso
     return true;
 }
 
-static bool copy_list(hr__arena *arena, const void **list, size_t bytes)
+static bool find_node_copy_list(hr__arena *arena, const void **list, size_t bytes)
 {
     *list = hr__arena_copy(arena, *list, bytes);
     return *list != NULL;
@@ -228,22 +228,22 @@ hr_status hr__attr_copy(hr__arena *arena, hr_attr *a, hr_error *err)
         done = copy_view(arena, &a->s);
         break;
     case HR_ATTR_TENSOR:
-        done = copy_tensor(arena, values, &a->tensor);
+        done = find_node_copy_tensor(arena, values, &a->tensor);
         break;
     case HR_ATTR_STRINGS:
         done = copy_strings(arena, a);
         break;
     case HR_ATTR_INTS:
-        done = copy_list(arena, &list, count * sizeof *a->ints), a->ints = list;
+        done = find_node_copy_list(arena, &list, count * sizeof *a->ints), a->ints = list;
         break;
     case HR_ATTR_FLOATS:
-        done = copy_list(arena, &list, count * sizeof *a->floats), a->floats = list;
+        done = find_node_copy_list(arena, &list, count * sizeof *a->floats), a->floats = list;
         break;
     case HR_ATTR_TYPES:
-        done = copy_list(arena, &list, count * sizeof *a->types), a->types = list;
+        done = find_node_copy_list(arena, &list, count * sizeof *a->types), a->types = list;
         break;
     case HR_ATTR_SHAPES:
-        done = copy_list(arena, &list, count * sizeof *a->shapes), a->shapes = list;
+        done = find_node_copy_list(arena, &list, count * sizeof *a->shapes), a->shapes = list;
         break;
     default:
         break;

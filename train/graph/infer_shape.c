@@ -83,7 +83,7 @@ hr_status hr_dim_mul(int64_t a, int64_t b, int64_t *out, hr_error *err)
 }
 
 /* Whether all values are what C takes them for: strings of bytes, bools of 0 or 1. */
-static bool check_values(const hr_tensor *t, int64_t count)
+static bool infer_shape_check_values(const hr_tensor *t, int64_t count)
 {
     if (count > 0 && !t->data) return false;
     if (t->dtype == HR_BOOL) {
@@ -109,7 +109,7 @@ hr_status hr__check_tensor(const hr_tensor *tensor, const char *kind, int64_t *c
                        "expected a dense tensor of values and of a shape that is known, got a %s one of %s %s",
                        tensor->layout == HR_DENSE ? "dense" : "ragged or sparse", hr_dtype_name(tensor->dtype),
                        hr__shape_in(&name, tensor->shape));
-    if (check_values(tensor, *count)) return HR_OK;
+    if (infer_shape_check_values(tensor, *count)) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, kind, "expected %lld values of %s%s, got NULL, or a value of another type",
                    (long long)*count, hr_dtype_name(tensor->dtype),
                    tensor->dtype == HR_BOOL ? ", each byte 0 or 1" : "");
@@ -127,7 +127,7 @@ bool hr_shape_merge(hr_shape a, hr_shape b, hr_shape *out)
     return true;
 }
 
-static bool broadcast_dim(int64_t a, int64_t b, int64_t *out)
+static bool infer_shape_broadcast_dim(int64_t a, int64_t b, int64_t *out)
 {
     if (a == 1)
         *out = b;
@@ -151,7 +151,7 @@ bool hr_shape_broadcast(hr_shape a, hr_shape b, hr_shape *out)
     for (int i = 1; i <= rank; i++) {
         const int64_t x = i <= a.rank ? a.dims[a.rank - i] : 1;
         const int64_t y = i <= b.rank ? b.dims[b.rank - i] : 1;
-        if (!broadcast_dim(x, y, &both.dims[rank - i])) return false;
+        if (!infer_shape_broadcast_dim(x, y, &both.dims[rank - i])) return false;
     }
     *out = both;
     return true;

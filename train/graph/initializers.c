@@ -23,7 +23,7 @@ static hr_node make_constant(hr_graph *g, hr_dtype dtype, hr_shape shape, const 
     return hr_new_node(g, "Fill", .name = name, HR_INPUTS(dims, value));
 }
 
-static hr_node make_value(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_initializer *self)
+static hr_node initializers_make_value(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_initializer *self)
 {
     hr_shape merged;
     if (!self->value || self->value->dtype != dtype || !hr_shape_merge(self->value->shape, shape, &merged))
@@ -113,7 +113,10 @@ static hr_node make_glorot_normal(hr_graph *g, hr_dtype dtype, hr_shape shape, c
 hr_initializer hr_zeros(void) { return hr_constant_value(0); }
 hr_initializer hr_ones(void) { return hr_constant_value(1); }
 hr_initializer hr_constant_value(double value) { return (hr_initializer){.make = make_constant, .a = value}; }
-hr_initializer hr_initial_value(const hr_tensor *value) { return (hr_initializer){.make = make_value, .value = value}; }
+hr_initializer hr_initial_value(const hr_tensor *value)
+{
+    return (hr_initializer){.make = initializers_make_value, .value = value};
+}
 
 hr_initializer hr_random_uniform(double low, double high, int64_t seed)
 {

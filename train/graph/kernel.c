@@ -128,7 +128,7 @@ typedef struct pieces {
     void *user;
 } pieces;
 
-static void run_piece(int64_t i, void *user)
+static void kernel_run_piece(int64_t i, void *user)
 {
     const pieces *p = user;
     const int64_t size = p->count / p->pieces, extra = p->count % p->pieces;
@@ -146,8 +146,8 @@ void hr_kernel_parallel(hr_kernel *k, int64_t count, double nanoseconds,
     pieces p = {count, wanted < 2 ? 1 : wanted > MAX_PIECES ? MAX_PIECES : (int64_t)wanted, fn, user};
     if (p.pieces > count) p.pieces = count;
     if (p.pieces > 1 && !k->session->inline_only) {
-        hr__parallel_for(p.pieces, run_piece, &p);
+        hr__parallel_for(p.pieces, kernel_run_piece, &p);
     } else {
-        for (int64_t i = 0; i < p.pieces; i++) run_piece(i, &p);
+        for (int64_t i = 0; i < p.pieces; i++) kernel_run_piece(i, &p);
     }
 }

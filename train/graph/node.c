@@ -128,7 +128,7 @@ static hr_status measure_arguments(maker *m)
     return HR_OK;
 }
 
-static hr_status wrong_type(maker *m, const hr__arg *arg, hr_node input, hr_dtype expected)
+static hr_status node_wrong_type(maker *m, const hr__arg *arg, hr_node input, hr_dtype expected)
 {
     return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.type", "input '%s': expected %s, got %s of node '%s'", arg->name,
                    hr_dtype_name(expected), hr_dtype_name(hr_node_dtype(input)), hr_node_name(input));
@@ -141,7 +141,7 @@ static hr_dtype wanted_type(const maker *m, const hr__arg *arg)
     return m->given[arg->type_attr] ? m->attr[arg->type_attr].type : HR_INVALID_DTYPE;
 }
 
-static hr_status match_one(maker *m, const hr__arg *arg, hr_node *input)
+static hr_status node_match_one(maker *m, const hr__arg *arg, hr_node *input)
 {
     const hr_dtype wanted = wanted_type(m, arg);
     if (wanted != HR_RESOURCE) *input = hr__node_value(*input);
@@ -152,7 +152,7 @@ static hr_status match_one(maker *m, const hr__arg *arg, hr_node *input)
         m->given[arg->type_attr] = true;
         return HR_OK;
     }
-    return type == wanted ? HR_OK : wrong_type(m, arg, *input, wanted);
+    return type == wanted ? HR_OK : node_wrong_type(m, arg, *input, wanted);
 }
 
 static hr_status match_list(maker *m, const hr__arg *arg, hr_node *inputs, int64_t count)
@@ -164,7 +164,7 @@ static hr_status match_list(maker *m, const hr__arg *arg, hr_node *inputs, int64
         if (!hr_node_exists(inputs[i])) return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.input", "an input failed");
         types[i] = hr_node_dtype(inputs[i]);
         if (m->given[arg->list_attr] && m->attr[arg->list_attr].types[i] != types[i])
-            return wrong_type(m, arg, inputs[i], m->attr[arg->list_attr].types[i]);
+            return node_wrong_type(m, arg, inputs[i], m->attr[arg->list_attr].types[i]);
     }
     m->attr[arg->list_attr] = HR_TYPES_ATTR(m->sig->attr[arg->list_attr].name, types, (int)count);
     m->given[arg->list_attr] = true;
@@ -180,7 +180,7 @@ static hr_status match_inputs(maker *m)
     for (int i = 0; i < m->sig->inputs; i++) {
         const hr__arg *arg = &m->sig->input[i];
         if (arg->list_attr >= 0) HR_TRY(match_list(m, arg, next, m->length[i]));
-        for (int64_t j = 0; arg->list_attr < 0 && j < m->length[i]; j++) HR_TRY(match_one(m, arg, &next[j]));
+        for (int64_t j = 0; arg->list_attr < 0 && j < m->length[i]; j++) HR_TRY(node_match_one(m, arg, &next[j]));
         next += m->length[i];
     }
     return HR_OK;

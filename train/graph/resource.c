@@ -127,7 +127,7 @@ static hr_status set_value(hr_session *s, hr__variable *v, const hr_tensor *valu
     return HR_OK;
 }
 
-static hr_status check_value(hr_node handle, const hr_tensor *value, hr_error *err)
+static hr_status resource_check_value(hr_node handle, const hr_tensor *value, hr_error *err)
 {
     hr_shape merged;
     hr__shape_name declared, given;
@@ -143,7 +143,7 @@ static hr_status check_value(hr_node handle, const hr_tensor *value, hr_error *e
 hr_status hr_kernel_assign(hr_kernel *k, int i, int value, hr_error *err)
 {
     if (!variable_of(k, i) || value < 0 || value >= k->inputs) return uninitialized(k, variable_of(k, i) ? -1 : i, err);
-    HR_TRY(check_value(hr_node_input(k->node, i), k->input[value], err));
+    HR_TRY(resource_check_value(hr_node_input(k->node, i), k->input[value], err));
     return set_value(k->session, variable_of(k, i), k->input[value], true, err);
 }
 
@@ -189,7 +189,7 @@ hr_status hr_session_set(hr_session *s, hr_node variable, const hr_tensor *value
     const hr_status st = hr__check_tensor(value, "variable.shape", &given.count, err);
     if (st != HR_OK) hr_error_prefix(err, "variable '%s': ", name);
     HR_TRY(st);
-    HR_TRY(check_value(hr_variable_of(variable)->handle, value, err));
+    HR_TRY(resource_check_value(hr_variable_of(variable)->handle, value, err));
     given = hr_tensor_of(value->dtype, value->shape, value->data);
     return set_value(s, v, &given, false, err);
 }

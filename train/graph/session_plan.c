@@ -134,7 +134,7 @@ static hr_status fixed_value(planner *p, int32_t id)
     return st;
 }
 
-static hr_status lay_out(planner *p)
+static hr_status session_plan_lay_out(planner *p)
 {
     hr__plan *plan = p->plan;
     for (int32_t id = 0; id < p->g->node_count; id++) {
@@ -160,7 +160,7 @@ static int32_t slot(const planner *p, hr_node node)
     return feed >= 0 ? p->plan->feed_slot[feed] : p->slot_of[node.id] + node.output;
 }
 
-static hr_status make_step(planner *p, int32_t id)
+static hr_status session_plan_make_step(planner *p, int32_t id)
 {
     hr__plan *plan = p->plan;
     const hr__node *n = p->g->nodes[id];
@@ -198,7 +198,7 @@ static hr_status make_steps(planner *p)
     if (!plan->slots || !plan->slot_uses || !plan->uses || !plan->steps || !plan->pending || !plan->ready)
         return hr_no_memory(p->err, "a plan");
     for (int32_t id = 0; id < p->g->node_count; id++)
-        if (p->step_of[id] >= 0) HR_TRY(make_step(p, id));
+        if (p->step_of[id] >= 0) HR_TRY(session_plan_make_step(p, id));
     for (int i = 0; i < p->fetch_count; i++) session_plan_hold(plan, plan->fetch_slot[i] = slot(p, p->fetches[i]));
     for (int i = 0; i < p->feed_count; i++) session_plan_hold(plan, plan->feed_slot[i]);
     for (int i = 0; i < p->fixed_count; i++) {
@@ -370,7 +370,7 @@ static hr_status plan_all(planner *p)
     memset(p->step_of, 0xff, nodes * sizeof *p->step_of);
     memset(p->slot_of, 0xff, nodes * sizeof *p->slot_of);
     mark_needed(p);
-    HR_TRY(lay_out(p));
+    HR_TRY(session_plan_lay_out(p));
     HR_TRY(make_steps(p));
     HR_TRY(add_data_edges(p));
     HR_TRY(add_resource_edges(p));

@@ -48,7 +48,8 @@ hr_node hr__node_value(hr_node node)
 
 /* ---- making one ---- */
 
-static hr_node make_value(hr_graph *g, const hr_variable_opts *opts, hr_dtype dtype, hr_shape shape, const char *name)
+static hr_node variables_make_value(hr_graph *g, const hr_variable_opts *opts, hr_dtype dtype, hr_shape shape,
+                                    const char *name)
 {
     char scope[MAX_NAME];
     const bool real = dtype == HR_FLOAT || dtype == HR_DOUBLE;
@@ -69,7 +70,7 @@ static void make_nodes(hr_graph *g, hr_variable_info *v, const hr_variable_opts 
                             HR_ATTRS(HR_TYPE_ATTR("dtype", v->dtype), HR_SHAPE_ATTR("shape", v->shape),
                                      HR_STRING_ATTR("shared_name", v->name)));
     if (hr_node_exists(v->handle)) hr__node_of(v->handle)->variable = g->variable_count;
-    v->initial_value = make_value(g, opts, v->dtype, v->shape, v->name);
+    v->initial_value = variables_make_value(g, opts, v->dtype, v->shape, v->name);
     hr_name_scope(g, scope);
     v->is_initialized =
         hr_new_node(g, "VarIsInitializedOp", .name = "IsInitialized/VarIsInitializedOp", HR_INPUTS(v->handle));

@@ -21,8 +21,8 @@ static hr_status summary_before_run(void *state, hr_monitored_session *m, hr_run
     return HR_OK;
 }
 
-static hr_status write_values(const summary_saver *s, hr_event_writer *events, const hr_tensor *results, int64_t step,
-                              hr_error *err)
+static hr_status summary_write_values(const summary_saver *s, hr_event_writer *events, const hr_tensor *results,
+                                      int64_t step, hr_error *err)
 {
     for (int i = 0; i < s->count; i++) {
         if (results[i].dtype != HR_FLOAT)
@@ -47,7 +47,7 @@ static hr_status summary_after_run(void *state, hr_monitored_session *m, const h
     HR_TRY(hr_summary_writer_open(s->writer, &events, err));
     if (!s->timer.triggered) HR_TRY(hr_event_session(events, HR_SESSION_START, NULL, step, err));
     hr_timer_update(&s->timer, step, hr_monitored_now(m), &seconds, &steps);
-    return write_values(s, events, results, step, err);
+    return summary_write_values(s, events, results, step, err);
 }
 
 static void summary_release(void *state)

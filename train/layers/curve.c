@@ -21,7 +21,7 @@ static int64_t curve_below(const float *thresholds, int64_t count, float p)
     return low;
 }
 
-static hr_status check_range(const hr_tensor *predictions, hr_error *err)
+static hr_status curve_check_range(const hr_tensor *predictions, hr_error *err)
 {
     const float *p = predictions->data;
     for (int64_t i = 0; i < predictions->count; i++)
@@ -42,7 +42,7 @@ static hr_status counts_compute(hr_kernel *k, hr_error *err)
     if (thresholds->shape.rank != 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "layers.shape", "auc: expected a vector of thresholds, got rank %d",
                        thresholds->shape.rank);
-    if (!hr_attr_bool(k->node, "unchecked")) HR_TRY(check_range(p, err));
+    if (!hr_attr_bool(k->node, "unchecked")) HR_TRY(curve_check_range(p, err));
     double *sum = hr_kernel_temp(k, 2 * (size_t)(n + 1) * sizeof *sum);
     if (!sum) return hr_no_memory(err, "counts");
     for (int i = 0; i < 4; i++) {
@@ -79,7 +79,7 @@ static hr_status counts_shape(hr_infer *s, hr_error *err)
 
 static hr_status check_compute(hr_kernel *k, hr_error *err)
 {
-    HR_TRY(check_range(k->input[0], err));
+    HR_TRY(curve_check_range(k->input[0], err));
     return hr_kernel_pass(k, 0, 0, k->input[0]->shape, err);
 }
 

@@ -78,7 +78,7 @@ hr_status hr_features_add_sequence(hr_features *f, const char *name, hr_node val
 /* ---- from a schema ---- */
 
 /* Levels of splits of a field. Those of a sparse one say only where rows begin. */
-static int levels_of(const hr_field *field)
+static int features_levels_of(const hr_field *field)
 {
     int levels = 0;
     if (field->layout == HR_SPARSE) return 1;
@@ -110,7 +110,7 @@ static hr_node splits_for(hr_features *f, const hr_field *field, const char *wha
 
 static hr_status features_add_field(hr_features *f, const hr_field *field)
 {
-    const int levels = levels_of(field);
+    const int levels = features_levels_of(field);
     const int inner =
         field->layout == HR_SPARSE ? field->shape.rank : levels; /* dimensions that the splits stand for */
     hr_shape shape = HR_SHAPE(-1);

@@ -107,8 +107,8 @@ hr_node hr__dense_column(const hr_features *features, const hr_column_info *info
 
 /* ---- all of them ---- */
 
-static hr_node side_by_side(const hr_features *features, const hr_feature_column **column, int count,
-                            const hr_input_layer_opts *opts)
+static hr_node input_layer_side_by_side(const hr_features *features, const hr_feature_column **column, int count,
+                                        const hr_input_layer_opts *opts)
 {
     hr_graph *g = hr_features_graph(features);
     hr_node *part = hr_malloc((size_t)count * sizeof *part);
@@ -133,7 +133,7 @@ hr_node hr_input_layer_with(const hr_features *features, hr_column_list columns,
         out = hr_node_fail(g, err.code, err.kind, "input_layer: %s", err.text);
     } else {
         hr_variable_scope(g, opts->name ? opts->name : hr__unique_scope(g, "input_layer", name));
-        out = side_by_side(features, sorted, columns.count, opts);
+        out = input_layer_side_by_side(features, sorted, columns.count, opts);
         hr_scope_end(g);
     }
     hr_free(sorted);

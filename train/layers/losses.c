@@ -34,18 +34,18 @@ static bool weights_fit(hr_node losses, hr_node weights)
 
 /* ---- reducing ---- */
 
-static hr_node count_of(hr_node x) { return hr_cast_to(hr_size_of(x), HR_FLOAT); }
+static hr_node losses_count_of(hr_node x) { return hr_cast_to(hr_size_of(x), HR_FLOAT); }
 
 /* What the sum is divided by; no node: by nothing. */
 static hr_node losses_divisor(hr_node losses, const hr_loss_opts *opts, hr_node weights)
 {
     switch (opts->reduction) {
     case HR_SUM_OVER_BATCH_SIZE:
-        return count_of(losses);
+        return losses_count_of(losses);
     case HR_REDUCTION_MEAN:
-        return weights.graph ? hr_reduce_sum(hr_mul(weights, hr_ones_like(losses))) : count_of(losses);
+        return weights.graph ? hr_reduce_sum(hr_mul(weights, hr_ones_like(losses))) : losses_count_of(losses);
     case HR_SUM_BY_NONZERO_WEIGHTS: {
-        if (!weights.graph) return count_of(losses);
+        if (!weights.graph) return losses_count_of(losses);
         hr_node present = hr_cast_to(hr_not_equal(weights, hr_scalar_like(weights, 0)), HR_FLOAT);
         return hr_reduce_sum(hr_mul(present, hr_ones_like(losses)));
     }

@@ -63,7 +63,7 @@ static hr_node mean_value(const hr_node *totals, const hr_metric_opts *opts)
     return hr_div_no_nan(totals[0], hr_maximum(totals[1], hr_scalar_like(totals[1], 0)), .name = "value");
 }
 
-static hr_metric mean_of(hr_node values, const hr_metric_opts *opts)
+static hr_metric metrics_mean_of(hr_node values, const hr_metric_opts *opts)
 {
     hr_graph *g = values.graph;
     const hr_node variable[] = {accumulator(g, "total", HR_SCALAR), accumulator(g, "count", HR_SCALAR)};
@@ -82,7 +82,7 @@ hr_metric hr_metric_mean_with(hr_node values, const hr_metric_opts *opts)
     opts = &HR_OPTIONS(hr_metric_opts, opts);
     if (!hr_node_exists(values)) return failed(values.graph);
     metrics_begin(values.graph, opts, "mean");
-    hr_metric metric = mean_of(values, opts);
+    hr_metric metric = metrics_mean_of(values, opts);
     hr_scope_end(values.graph);
     return metric;
 }
@@ -109,7 +109,7 @@ hr_metric hr_metric_accuracy_with(hr_node labels, hr_node predictions, const hr_
     if (!metrics_sound(&labels, &predictions, "accuracy")) return failed(g);
     metrics_begin(g, opts, "accuracy");
     hr_node same = hr_equal(hr_cast_to(predictions, hr_node_dtype(labels)), labels);
-    hr_metric metric = mean_of(hr_cast_to(same, HR_FLOAT), opts);
+    hr_metric metric = metrics_mean_of(hr_cast_to(same, HR_FLOAT), opts);
     hr_scope_end(g);
     return metric;
 }

@@ -65,7 +65,7 @@ static double probability(uint64_t pair)
 }
 
 /* Sums that need no order. */
-static void add_up(const hr_binary_scores *s, hr_binary_result *out)
+static void scores_add_up(const hr_binary_scores *s, hr_binary_result *out)
 {
     double loss = 0, mean = 0;
     int64_t right = 0;
@@ -108,7 +108,7 @@ hr_status hr_binary_scores_result(hr_binary_scores *s, hr_binary_result *out, hr
     if (s->count == 0)
         return hr_fail(err, HR_FAILED_PRECONDITION, "scores.empty", "scores: expected at least one prediction");
     qsort(s->pair, (size_t)s->count, sizeof *s->pair, descending);
-    add_up(s, out);
+    scores_add_up(s, out);
     areas(s, out);
     return HR_OK;
 }

@@ -15,8 +15,8 @@ static hr_node padded_column(const hr_features *features, const hr_column_info *
 }
 
 /* Whether columns agree about lengths is asked first: what is of other lengths cannot stand side by side. */
-static hr_node side_by_side(const hr_features *features, const hr_feature_column **column, int count, hr_node *part,
-                            hr_node *lengths, const hr_input_layer_opts *opts)
+static hr_node sequence_side_by_side(const hr_features *features, const hr_feature_column **column, int count,
+                                     hr_node *part, hr_node *lengths, const hr_input_layer_opts *opts)
 {
     hr_graph *g = hr_features_graph(features);
     for (int i = 0; i < count; i++) {
@@ -32,8 +32,8 @@ static hr_node side_by_side(const hr_features *features, const hr_feature_column
     return count == 1 ? part[0] : hr_concat(part, count, 2);
 }
 
-static hr_node in_scope(const hr_features *features, hr_column_list columns, const hr_feature_column **sorted,
-                        hr_node *part, hr_node *lengths, const hr_input_layer_opts *opts)
+static hr_node sequence_in_scope(const hr_features *features, hr_column_list columns, const hr_feature_column **sorted,
+                                 hr_node *part, hr_node *lengths, const hr_input_layer_opts *opts)
 {
     char name[HR__NAME];
     hr_error err;
@@ -42,7 +42,7 @@ static hr_node in_scope(const hr_features *features, hr_column_list columns, con
         HR_OK)
         return hr_node_fail(g, err.code, err.kind, "sequence_features: %s", err.text);
     hr_variable_scope(g, opts->name ? opts->name : hr__unique_scope(g, "sequence_features", name));
-    hr_node out = side_by_side(features, sorted, columns.count, part, lengths, opts);
+    hr_node out = sequence_side_by_side(features, sorted, columns.count, part, lengths, opts);
     hr_scope_end(g);
     return out;
 }
@@ -54,7 +54,7 @@ hr_node hr_sequence_features_with(const hr_features *features, hr_column_list co
     const hr_feature_column **sorted = hr_malloc((size_t)(columns.count + 1) * sizeof *sorted);
     hr_node *part = hr_calloc((size_t)columns.count + 1, sizeof *part), lengths = {0}, out;
     if (sorted && part)
-        out = in_scope(features, columns, sorted, part, &lengths, opts);
+        out = sequence_in_scope(features, columns, sorted, part, &lengths, opts);
     else
         out = hr_node_fail(hr_features_graph(features), HR_RESOURCE_EXHAUSTED, "memory",
                            "no memory for a sequence layer");

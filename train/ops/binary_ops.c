@@ -387,15 +387,15 @@ static void squared_difference_gradient(hr_backward *b)
 }
 
 /* Ties go to x alone. */
-static void extreme_gradient(hr_backward *b, hr_node to_x)
+static void binary_extreme_gradient(hr_backward *b, hr_node to_x)
 {
     const hr_node zeros = hr_zeros_like(b->grad[0]);
     binary_give(b, 0, hr_where(to_x, b->grad[0], zeros));
     binary_give(b, 1, hr_where(to_x, zeros, b->grad[0]));
 }
 
-static void maximum_gradient(hr_backward *b) { extreme_gradient(b, hr_greater_equal(b->input[0], b->input[1])); }
-static void minimum_gradient(hr_backward *b) { extreme_gradient(b, hr_less_equal(b->input[0], b->input[1])); }
+static void maximum_gradient(hr_backward *b) { binary_extreme_gradient(b, hr_greater_equal(b->input[0], b->input[1])); }
+static void minimum_gradient(hr_backward *b) { binary_extreme_gradient(b, hr_less_equal(b->input[0], b->input[1])); }
 
 /* Where g is 0, so are the products, whatever the power rule makes of x <= 0. */
 static void pow_gradient(hr_backward *b)

@@ -107,12 +107,12 @@ static hr_status cast_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
-static bool is_float(hr_dtype dtype) { return dtype == HR_FLOAT || dtype == HR_DOUBLE; }
+static bool cast_is_float(hr_dtype dtype) { return dtype == HR_FLOAT || dtype == HR_DOUBLE; }
 
 static void cast_gradient(hr_backward *b)
 {
     const hr_dtype from = hr_node_dtype(b->input[0]);
-    if (is_float(from) && is_float(hr_node_dtype(b->output[0])))
+    if (cast_is_float(from) && cast_is_float(hr_node_dtype(b->output[0])))
         b->out[0] = hr_dense_gradient(hr_cast_to(b->grad[0], from));
 }
 

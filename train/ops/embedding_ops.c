@@ -157,7 +157,7 @@ static bool is_one_a_row(const lookup *l, int64_t nnz, int64_t rows)
     return min >= 0 && odd == 0;
 }
 
-static hr_status pass_rows(hr_kernel *k, const lookup *l, int64_t rows, hr_error *err)
+static hr_status embedding_pass_rows(hr_kernel *k, const lookup *l, int64_t rows, hr_error *err)
 {
     hr_tensor *indices;
     HR_TRY(hr_kernel_pass(k, 0, 1, HR_SHAPE(rows, l->table.dimension), err));
@@ -188,7 +188,7 @@ static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
     HR_TRY(hr_dim_mul(rows, l.table.dimension, &expected, err));
     if (k->input[1]->count != expected)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a gradient for each row");
-    if (is_one_a_row(&l, nnz, rows)) return pass_rows(k, &l, rows, err);
+    if (is_one_a_row(&l, nnz, rows)) return embedding_pass_rows(k, &l, rows, err);
     int64_t kept = 0;
     for (int64_t i = 0; i < nnz; i++) kept += counts(&l, (int32_t)i);
     for (int64_t i = 0; i < nnz && l.table.max_norm > 0; i++)

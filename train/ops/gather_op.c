@@ -14,7 +14,7 @@ typedef struct rows {
     size_t run; /* bytes */
 } rows;
 
-static const char *row_of(const rows *r, int64_t i)
+static const char *gather_row_of(const rows *r, int64_t i)
 {
     const int64_t block = i / r->count, batch = block / r->outer;
     return r->from + (size_t)(block * r->length + hr_int_at(r->indices, batch * r->count + i % r->count)) * r->run;
@@ -25,12 +25,12 @@ static void gather_take_rows(int64_t first, int64_t last, void *user)
     enum { AHEAD = 16 };
     const rows *r = user;
     for (int64_t i = first; i < last; i++) {
-        if (i + AHEAD < last) __builtin_prefetch(row_of(r, i + AHEAD));
-        memcpy(r->to + (size_t)i * r->run, row_of(r, i), r->run);
+        if (i + AHEAD < last) __builtin_prefetch(gather_row_of(r, i + AHEAD));
+        memcpy(r->to + (size_t)i * r->run, gather_row_of(r, i), r->run);
     }
 }
 
-static hr_status check_indices(const hr_tensor *indices, int64_t length, hr_error *err)
+static hr_status gather_check_indices(const hr_tensor *indices, int64_t length, hr_error *err)
 {
     for (int64_t i = 0; i < indices->count; i++) {
         const int64_t at = hr_int_at(indices, i);
@@ -62,7 +62,7 @@ static hr_status gather(hr_kernel *k, const hr_tensor *params, int axis, int bat
     if (!gathered(params->shape, indices->shape, axis, batch, &shape))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
                        "expected params and indices that go together in %d batch dimensions", batch);
-    HR_TRY(check_indices(indices, params->shape.dims[axis], err));
+    HR_TRY(gather_check_indices(indices, params->shape.dims[axis], err));
     rows r = {params->data, indices, NULL, 1, params->shape.dims[axis], 1, hr_dtype_size(params->dtype)};
     for (int i = batch; i < axis; i++) r.outer *= params->shape.dims[i];
     for (int i = batch; i < indices->shape.rank; i++) r.count *= indices->shape.dims[i];
@@ -144,7 +144,7 @@ static hr_node shape64(hr_node x)
     return hr_new_node(x.graph, "Shape", HR_INPUTS(x), HR_ATTRS(HR_TYPE_ATTR("out_type", HR_INT64)));
 }
 
-static hr_node known_shape(hr_graph *g, hr_shape shape)
+static hr_node gather_known_shape(hr_graph *g, hr_shape shape)
 {
     const hr_tensor t = hr_tensor_of(HR_INT64, HR_SHAPE(shape.rank), shape.dims);
     return hr_const(g, &t);
@@ -234,7 +234,7 @@ static void gather_gradient(hr_backward *b)
     int open = 0;
     for (int i = 0; i < in.rank; i++) open += in.dims[i] < 0 && i != axis;
     if (axis == 0 && open == 0) {
-        const hr_node shape = in.dims[0] < 0 ? shape64(b->input[0]) : known_shape(b->graph, in);
+        const hr_node shape = in.dims[0] < 0 ? shape64(b->input[0]) : gather_known_shape(b->graph, in);
         b->out[0] = slices(b->grad[0], b->input[1], in, shape);
     } else if (open == 0 && in.dims[axis] >= 0 && hr_node_shape(b->input[1]).rank >= 0) {
         b->out[0] = hr_dense_gradient(dense_along(b, axis));
@@ -252,7 +252,7 @@ static void resource_gather_gradient(hr_backward *b)
                      hr_node_name(b->node), (long long)hr_attr_int(b->node, "batch_dims"));
         return;
     }
-    if (info) b->out[0] = slices(b->grad[0], b->input[1], info->shape, known_shape(b->graph, info->shape));
+    if (info) b->out[0] = slices(b->grad[0], b->input[1], info->shape, gather_known_shape(b->graph, info->shape));
 }
 
 const hr_graph_op hr_graph_ops_gather_op[] = {

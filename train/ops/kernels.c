@@ -66,7 +66,7 @@ hr_status hr_check_splits(const hr_tensor *ids, const hr_tensor *splits, const h
                    (long long)ids->count);
 }
 
-static int64_t broadcast_dim(hr_shape s, int i) { return i <= s.rank ? s.dims[s.rank - i] : 1; }
+static int64_t kernels_broadcast_dim(hr_shape s, int i) { return i <= s.rank ? s.dims[s.rank - i] : 1; }
 
 static hr_status broadcast_refuse(hr_shape a, hr_shape b, hr_error *err)
 {
@@ -82,7 +82,7 @@ static void broadcast_join_dims(hr_shape a, hr_shape b, hr_broadcast *p)
     int n = 0;
     for (int i = 1; i <= p->shape.rank; i++) {
         const int64_t length = p->shape.dims[p->shape.rank - i];
-        const int64_t x = broadcast_dim(a, i), y = broadcast_dim(b, i);
+        const int64_t x = kernels_broadcast_dim(a, i), y = kernels_broadcast_dim(b, i);
         const int64_t step_a = x == 1 ? 0 : at_a, step_b = y == 1 ? 0 : at_b;
         at_a *= x;
         at_b *= y;

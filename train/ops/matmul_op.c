@@ -12,7 +12,7 @@ typedef struct matmul_state {
 
 /* Rows and columns of an input, as multiplied. */
 static int64_t matmul_rows_of(hr_shape s, bool transposed) { return s.dims[transposed ? 1 : 0]; }
-static int64_t columns_of(hr_shape s, bool transposed) { return s.dims[transposed ? 0 : 1]; }
+static int64_t matmul_columns_of(hr_shape s, bool transposed) { return s.dims[transposed ? 0 : 1]; }
 
 static hr_status matmul_shape(hr_infer *s, hr_error *err)
 {
@@ -21,9 +21,9 @@ static hr_status matmul_shape(hr_infer *s, hr_error *err)
     hr_shape a, b;
     if (!hr_shape_merge(s->input[0], any, &a) || !hr_shape_merge(s->input[1], any, &b))
         return hr_infer_refuse(s, err, "two matrices");
-    const int64_t inner_a = columns_of(a, ta), inner_b = matmul_rows_of(b, tb);
+    const int64_t inner_a = matmul_columns_of(a, ta), inner_b = matmul_rows_of(b, tb);
     if (inner_a >= 0 && inner_b >= 0 && inner_a != inner_b) return hr_infer_refuse(s, err, "inner dimensions to agree");
-    s->output[0] = HR_SHAPE(matmul_rows_of(a, ta), columns_of(b, tb));
+    s->output[0] = HR_SHAPE(matmul_rows_of(a, ta), matmul_columns_of(b, tb));
     return HR_OK;
 }
 
@@ -144,8 +144,8 @@ static hr_status check_shapes(const hr_kernel *k, const matmul_state *st, hr_err
 {
     const hr_shape a = k->input[0]->shape, b = k->input[1]->shape;
     char x[64], y[64];
-    if (a.rank == 2 && b.rank == 2 && columns_of(a, st->ta) == matmul_rows_of(b, st->tb) && a.dims[0] < INT32_MAX &&
-        a.dims[1] < INT32_MAX && b.dims[0] < INT32_MAX && b.dims[1] < INT32_MAX)
+    if (a.rank == 2 && b.rank == 2 && matmul_columns_of(a, st->ta) == matmul_rows_of(b, st->tb) &&
+        a.dims[0] < INT32_MAX && a.dims[1] < INT32_MAX && b.dims[0] < INT32_MAX && b.dims[1] < INT32_MAX)
         return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected inner dimensions to agree, got %s%s x %s%s",
                    hr_shape_text(a, x, sizeof x), st->ta ? " transposed" : "", hr_shape_text(b, y, sizeof y),
@@ -174,8 +174,8 @@ static hr_status matmul_compute(hr_kernel *k, hr_error *err)
     const hr_tensor *a = k->input[0], *b = k->input[1];
     hr_tensor *out;
     HR_TRY(check_shapes(k, st, err));
-    const int64_t m = matmul_rows_of(a->shape, st->ta), n = columns_of(b->shape, st->tb),
-                  inner = columns_of(a->shape, st->ta);
+    const int64_t m = matmul_rows_of(a->shape, st->ta), n = matmul_columns_of(b->shape, st->tb),
+                  inner = matmul_columns_of(a->shape, st->ta);
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(m, n), &out, err));
     const int64_t lda = a->shape.dims[1], ldb = b->shape.dims[1];
     blocks work = {.rows = m, .count = (m + BLOCK_ROWS / 2) / BLOCK_ROWS, .multiply = multiply_of(a->dtype, n)};

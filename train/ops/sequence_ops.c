@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Splits that begin at 0, rise, and end at the number of steps; -1: at whatever that is. */
-static hr_status check_rows(const hr_tensor *splits, int64_t steps, hr_error *err)
+static hr_status sequence_check_rows(const hr_tensor *splits, int64_t steps, hr_error *err)
 {
     const int32_t *s = splits->data;
     bool fits =
@@ -45,7 +45,7 @@ static hr_status length_compute(hr_kernel *k, hr_error *err)
     for (int c = 0; c < k->inputs; c++) {
         if (k->input[c]->count != k->input[0]->count)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.splits", "expected row_splits of one length");
-        HR_TRY(check_rows(k->input[c], -1, err));
+        HR_TRY(sequence_check_rows(k->input[c], -1, err));
         steps[c] = k->input[c]->data;
         name[c] = hr_node_name(hr_node_input(k->node, c));
     }
@@ -64,12 +64,12 @@ static hr_status sequence_pad_shape(hr_infer *s, hr_error *err)
     return HR_OK;
 }
 
-static hr_status pad_compute(hr_kernel *k, hr_error *err)
+static hr_status sequence_pad_compute(hr_kernel *k, hr_error *err)
 {
     const hr_tensor *values = k->input[0], *splits = k->input[2];
     if (values->shape.rank != 2 || k->input[1]->count != 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected values [steps, width] and one padding");
-    HR_TRY(check_rows(splits, values->shape.dims[0], err));
+    HR_TRY(sequence_check_rows(splits, values->shape.dims[0], err));
     const int64_t rows = splits->count - 1, width = values->shape.dims[1], max = longest(splits);
     const size_t size = hr_dtype_size(values->dtype);
     hr_tensor *out;
@@ -81,7 +81,7 @@ static hr_status pad_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
-static void pad_gradient(hr_backward *b)
+static void sequence_pad_gradient(hr_backward *b)
 {
     const hr_node all[] = {b->grad[0], b->input[2]};
     if (!b->grad[0].graph) return;
@@ -103,7 +103,7 @@ static hr_status unpad_compute(hr_kernel *k, hr_error *err)
     const int32_t *s = splits->data;
     const int64_t rows = splits->count - 1;
     hr_tensor *out;
-    HR_TRY(check_rows(splits, -1, err));
+    HR_TRY(sequence_check_rows(splits, -1, err));
     if (dense->shape.rank != 3 || dense->shape.dims[0] != rows || dense->shape.dims[1] < longest(splits))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected [rows, steps, width] for these row_splits");
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(s[rows], dense->shape.dims[2]), &out, err));
@@ -124,8 +124,8 @@ const hr_graph_op hr_graph_ops_sequence_ops[] = {
         .outputs = "output:T",
         .attrs = "T:numbers",
         .shape = sequence_pad_shape,
-        .compute = pad_compute,
-        .gradient = pad_gradient,
+        .compute = sequence_pad_compute,
+        .gradient = sequence_pad_gradient,
     },
     {
         .head = HR_GRAPH_OP_HEAD,

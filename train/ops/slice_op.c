@@ -95,7 +95,7 @@ static hr_status slice_pad_shape(hr_infer *s, hr_error *err)
     return HR_OK;
 }
 
-static hr_status pad_compute(hr_kernel *k, hr_error *err)
+static hr_status slice_pad_compute(hr_kernel *k, hr_error *err)
 {
     const int64_t zero[HR_MAX_RANK] = {0};
     int64_t at[HR_MAX_RANK];
@@ -114,7 +114,7 @@ static hr_status pad_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
-static void pad_gradient(hr_backward *b)
+static void slice_pad_gradient(hr_backward *b)
 {
     const hr_node front =
         hr_new_node(b->graph, "Slice",
@@ -142,8 +142,8 @@ const hr_graph_op hr_graph_ops_slice_op[] = {
         .outputs = "output:T",
         .attrs = "T:{numbers,bool}; Tpaddings:indices=int32",
         .shape = slice_pad_shape,
-        .compute = pad_compute,
-        .gradient = pad_gradient,
+        .compute = slice_pad_compute,
+        .gradient = slice_pad_gradient,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -152,8 +152,8 @@ const hr_graph_op hr_graph_ops_slice_op[] = {
         .outputs = "output:T",
         .attrs = "T:{numbers,bool}; Tpaddings:indices=int32",
         .shape = slice_pad_shape,
-        .compute = pad_compute,
-        .gradient = pad_gradient,
+        .compute = slice_pad_compute,
+        .gradient = slice_pad_gradient,
     },
     HR_GRAPH_OPS_END,
 };

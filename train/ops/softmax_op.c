@@ -251,7 +251,7 @@ static hr_status sigmoid_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
-static void sigmoid_gradient(hr_backward *b)
+static void softmax_sigmoid_gradient(hr_backward *b)
 {
     b->out[0] = hr_dense_gradient(hr_mul(b->grad[0], hr_sub(hr_sigmoid(b->input[0]), b->input[1])));
     b->out[1] = hr_dense_gradient(hr_mul(b->grad[0], hr_neg(b->input[0])));
@@ -294,7 +294,7 @@ const hr_graph_op hr_graph_ops_softmax_op[] = {
         .attrs = "T:floats",
         .shape = sigmoid_shape,
         .compute = sigmoid_compute,
-        .gradient = sigmoid_gradient,
+        .gradient = softmax_sigmoid_gradient,
     },
     HR_GRAPH_OPS_END,
 };

@@ -51,8 +51,8 @@ static hr_status apply_adagrad_sparse(hr_kernel *k, hr_error *err)
 {
     return apply_adagrad_compute(k, false, true, err);
 }
-static hr_status dense_v2(hr_kernel *k, hr_error *err) { return apply_adagrad_compute(k, true, false, err); }
-static hr_status sparse_v2(hr_kernel *k, hr_error *err) { return apply_adagrad_compute(k, true, true, err); }
+static hr_status adagrad_dense_v2(hr_kernel *k, hr_error *err) { return apply_adagrad_compute(k, true, false, err); }
+static hr_status adagrad_sparse_v2(hr_kernel *k, hr_error *err) { return apply_adagrad_compute(k, true, true, err); }
 
 #define DENSE_ATTRS "T:floats; use_locking:bool=false; update_slots:bool=true"
 #define SPARSE_ATTRS                                                                                                   \
@@ -73,7 +73,7 @@ const hr_graph_op hr_graph_ops_adagrad[] = {
         .inputs = "var:resource, accum:resource, lr:T, epsilon:T, grad:T",
         .attrs = DENSE_ATTRS,
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = dense_v2,
+        .compute = adagrad_dense_v2,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -89,7 +89,7 @@ const hr_graph_op hr_graph_ops_adagrad[] = {
         .inputs = "var:resource, accum:resource, lr:T, epsilon:T, grad:T, indices:Tindices",
         .attrs = SPARSE_ATTRS,
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = sparse_v2,
+        .compute = adagrad_sparse_v2,
     },
     HR_GRAPH_OPS_END,
 };

@@ -30,7 +30,7 @@ static hr_status refuse_shapes(const char *expected, const hr_tensor *variable, 
                    hr_shape_text(got->shape, has, sizeof has), hr_shape_text(variable->shape, had, sizeof had));
 }
 
-static hr_status check_indices(const hr_tensor *indices, int64_t rows, hr_error *err)
+static hr_status apply_check_indices(const hr_tensor *indices, int64_t rows, hr_error *err)
 {
     for (int64_t i = 0; i < indices->count; i++) {
         const int64_t row = hr_int_at(indices, i);
@@ -54,7 +54,7 @@ hr_status hr_sparse_check(const hr_tensor *variable, const hr_tensor *grad, cons
     for (int i = 1; i < row.rank; i++) out->width *= row.dims[i];
     out->rows = variable->shape.dims[0];
     out->row_bytes = (size_t)out->width * hr_dtype_size(variable->dtype);
-    return check_indices(indices, out->rows, err);
+    return apply_check_indices(indices, out->rows, err);
 }
 
 /* ---- dense ---- */

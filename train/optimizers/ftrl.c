@@ -69,8 +69,8 @@ static hr_status apply_ftrl_compute(hr_kernel *k, bool second, bool sparse, hr_e
 
 static hr_status apply_ftrl_dense(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, false, false, err); }
 static hr_status apply_ftrl_sparse(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, false, true, err); }
-static hr_status dense_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, true, false, err); }
-static hr_status sparse_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, true, true, err); }
+static hr_status ftrl_dense_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, true, false, err); }
+static hr_status ftrl_sparse_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, true, true, err); }
 
 #define VARIABLES "var:resource, accum:resource, linear:resource, grad:T"
 #define DENSE_ATTRS "T:floats; use_locking:bool=false; multiply_linear_by_lr:bool=false"
@@ -92,7 +92,7 @@ const hr_graph_op hr_graph_ops_ftrl[] = {
         .inputs = VARIABLES ", lr:T, l1:T, l2:T, l2_shrinkage:T, lr_power:T",
         .attrs = DENSE_ATTRS,
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = dense_v2,
+        .compute = ftrl_dense_v2,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -108,7 +108,7 @@ const hr_graph_op hr_graph_ops_ftrl[] = {
         .inputs = VARIABLES ", indices:Tindices, lr:T, l1:T, l2:T, l2_shrinkage:T, lr_power:T",
         .attrs = SPARSE_ATTRS,
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = sparse_v2,
+        .compute = ftrl_sparse_v2,
     },
     HR_GRAPH_OPS_END,
 };

@@ -6,7 +6,7 @@
 
 /* ---- which variables ---- */
 
-static bool in_scope(const hr_variable_info *info, const char *scope)
+static bool minimize_in_scope(const hr_variable_info *info, const char *scope)
 {
     if (!(info->sets & HR_TRAINABLE_VARIABLES)) return false;
     if (!scope || !*scope) return true;
@@ -22,7 +22,7 @@ static int minimize_choose(hr_graph *g, const hr_minimize_opts *opts, hr_node *o
     if (opts->var_list) return count;
     for (int i = 0; i < hr_graph_variables(g); i++) {
         const hr_variable_info *info = hr_graph_variable(g, i);
-        if (in_scope(info, opts->var_scope)) out[count++] = info->handle;
+        if (minimize_in_scope(info, opts->var_scope)) out[count++] = info->handle;
     }
     return count;
 }

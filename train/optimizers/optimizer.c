@@ -101,7 +101,7 @@ static hr_status optimizer_check_kind(hr_optimizer *o, const hr_optimizer_kind *
                    kind->update ? "" : " and no update");
 }
 
-static hr_status check_value(hr_optimizer *o, int i)
+static hr_status optimizer_check_value(hr_optimizer *o, int i)
 {
     const hr_parameter_spec *p = &o->kind->parameter[i];
     const double value = o->value[i];
@@ -128,7 +128,7 @@ hr_optimizer *hr_optimizer_new(const hr_optimizer_kind *kind, const double *cons
         o->value[i] = given && given[i] ? *given[i] : v1 ? kind->parameter[i].v1_usual : kind->parameter[i].usual;
     optimizer_describe(o);
     for (int i = 0; kind->parameters[i]; i++) {
-        if (check_value(o, i) == HR_OK) continue;
+        if (optimizer_check_value(o, i) == HR_OK) continue;
         o->kind = NULL;
         break;
     }
@@ -162,7 +162,7 @@ static const char *listed(char *text, size_t size, const char *(*word)(const voi
     return text;
 }
 
-static const char *kind_word(const void *list, int i)
+static const char *optimizer_kind_word(const void *list, int i)
 {
     (void)list;
     return hr_optimizer_kind_at(i);
@@ -184,7 +184,7 @@ hr_optimizer *hr_optimizer_named(const char *kind, const hr_parameter *parameter
     const double *given[HR_MAX_PARAMETERS] = {NULL};
     char choice[256];
     const hr_optimizer_kind *k = kind_named(kind);
-    if (!k) return optimizer_refuse_name("optimizer", kind, listed(choice, sizeof choice, kind_word, NULL));
+    if (!k) return optimizer_refuse_name("optimizer", kind, listed(choice, sizeof choice, optimizer_kind_word, NULL));
     for (int i = 0; i < count; i++) {
         int at = 0;
         while (k->parameters[at] && strcmp(k->parameters[at], parameters[i].name) != 0) at++;

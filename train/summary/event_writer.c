@@ -38,7 +38,8 @@ static hr_status write_event(hr_event_writer *w, proto_event *event, hr_error *e
     return st;
 }
 
-static hr_status write_values(hr_event_writer *w, proto_value **values, size_t count, int64_t step, hr_error *err)
+static hr_status event_writer_write_values(hr_event_writer *w, proto_value **values, size_t count, int64_t step,
+                                           hr_error *err)
 {
     Headrace__Proto__Summary summary;
     proto_event event;
@@ -167,7 +168,7 @@ hr_status hr_event_summary(hr_event_writer *w, const hr_summary_value *values, i
         st = event_writer_pack(&p[i], &values[i], err);
         list[i] = &p[i].value;
     }
-    if (st == HR_OK) st = write_values(w, list, (size_t)count, step, err);
+    if (st == HR_OK) st = event_writer_write_values(w, list, (size_t)count, step, err);
     for (int i = 0; i < count && p; i++) hr__histogram_clear(&p[i].histogram);
     hr_free(list);
     hr_free(p);
@@ -209,7 +210,7 @@ hr_status hr_event_text(hr_event_writer *w, const char *tag, const char *text, i
     v.tensor = &tensor;
     v.metadata = &metadata;
     v.tag = (char *)tag;
-    return write_values(w, &(proto_value *){&v}, 1, step, err);
+    return event_writer_write_values(w, &(proto_value *){&v}, 1, step, err);
 }
 
 hr_status hr_event_graph(hr_event_writer *w, hr_view graph_def, hr_error *err)
