@@ -163,7 +163,7 @@ static void no_records_are_one_empty_shard(void **state)
     remove_folder("out");
 }
 
-/* Stopped after `stop` records, of which at least `least` stay; refused to another's key; gone on with to the end. */
+/* Stopped after `stop` records, of which at least `least` stay; refused to other options; gone on with to the end. */
 static void stop_and_go_on(hr_shard_writer_opts opts, int64_t stop, int64_t min)
 {
     hr_error err;
@@ -171,11 +171,15 @@ static void stop_and_go_on(hr_shard_writer_opts opts, int64_t stop, int64_t min)
     write_from(w, 0, stop);
     hr_shard_writer_discard(w);
     assert_int_equal(files_in("out", false), 0);
-    hr_shard_writer_opts others = opts;
-    others.resume_key = "others";
-    others.struct_size = sizeof others;
-    assert_status(hr_shard_writer_open_with("out/x-", &others, &w, &err), HR_FAILED_PRECONDITION);
-    assert_string_equal(err.kind, "shards.resume");
+    for (int other = 0; other < 3; other++) {
+        hr_shard_writer_opts others = opts;
+        others.struct_size = sizeof others;
+        if (other == 0) others.resume_key = "others";
+        if (other == 1) others.cut_bytes += 1;
+        if (other == 2) others.level = 3;
+        assert_status(hr_shard_writer_open_with("out/x-", &others, &w, &err), HR_FAILED_PRECONDITION);
+        assert_string_equal(err.kind, "shards.resume");
+    }
     w = open_writer("out/x-", opts);
     assert_in_range(hr_shard_writer_resumed(w), min, stop - 1);
     write_from(w, hr_shard_writer_resumed(w), RECORDS);
@@ -540,6 +544,38 @@ static void a_fixed_number_of_shards_goes_on_after_its_cuts(void **state)
     remove_folder("out");
 }
 
+static void notes_of_less_than_no_records_are_refused(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_shard_writer_opts opts = {.struct_size = sizeof opts, .max_shard_bytes = 333, .resume = true};
+    hr_shard_writer *w = open_writer("out/x-", opts);
+    write_from(w, 0, 50);
+    hr_shard_writer_discard(w);
+    size_t size;
+    char *notes = read_whole_file("out/.x-.headrace.shards", &size), *shard = strstr(notes, "\nshard ");
+    assert_non_null(shard);
+    shard[6] = '-';
+    write_file("out/.x-.headrace.shards", notes, size);
+    free(notes);
+    assert_status(hr_shard_writer_open_with("out/x-", &opts, &w, &err), HR_DATA_LOSS);
+    assert_string_equal(err.kind, "shards.resume");
+    remove_folder("out");
+}
+
+static void an_index_that_fails_takes_back_the_others(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_shard_writer *w = open_writer("out/x-", (hr_shard_writer_opts){.shards = 2, .index = true});
+    write_from(w, 0, 50);
+    assert_int_equal(mkdir("out/x-00001-of-00002.tfrecord.hridx", 0777), 0);
+    assert_int_not_equal(hr_shard_writer_commit(w, &err), HR_OK);
+    assert_int_equal(rmdir("out/x-00001-of-00002.tfrecord.hridx"), 0);
+    assert_int_equal(files_in("out", true), 0);
+    remove_folder("out");
+}
+
 /* The names of two shards are missing, or one whole shard. */
 static void named_halfway_it_names_the_rest(void **state)
 {
@@ -625,6 +661,8 @@ int main(void)
         cmocka_unit_test(a_run_that_is_not_the_same_is_refused),
         cmocka_unit_test(killed_again_and_again_it_gets_there),
         cmocka_unit_test(a_fixed_number_of_shards_goes_on_after_its_cuts),
+        cmocka_unit_test(notes_of_less_than_no_records_are_refused),
+        cmocka_unit_test(an_index_that_fails_takes_back_the_others),
         cmocka_unit_test(named_halfway_it_names_the_rest),
         cmocka_unit_test(every_failing_call_is_reported_and_made_good_later),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),
