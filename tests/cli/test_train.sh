@@ -32,7 +32,7 @@ it_trains_evaluates_and_says_when_there_is_nothing_left_to_do() {
     is_whole model
     trains model --epochs 1 --batch-size 64
     ends_with 0
-    prints "The training in model has ended already, at step 25; there is nothing to do."
+    prints "The training in model has already ended, at step 25; there is nothing to do."
     trains model --epochs 1 --batch-size 64 --json
     prints '{"first_step":25,"last_step":25,"finished":true,"resumed":true,"loss":null,'
     headrace evaluate "$flights_yaml" -d data -m model
@@ -67,12 +67,12 @@ it_goes_on_with_more_epochs_or_steps() {
     prints "resumed; 25 steps"
     trains parts --epochs 1 --batch-size 64 # what was trained stays
     ends_with 0
-    prints "has ended already, at step 50"
+    prints "has already ended, at step 50"
     trains parts --steps 60 --batch-size 64
     ends_with 0
     prints "ended at step 60"
     trains parts --steps 60 --batch-size 64
-    prints "has ended already, at step 60"
+    prints "has already ended, at step 60"
     trains parts --steps 1000 --epochs 3 --batch-size 64
     ends_with 0
     prints "ended at step 75"
