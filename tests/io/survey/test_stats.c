@@ -255,7 +255,7 @@ static void frequent_values_survive_a_crowd(void **state)
     assert_int_equal(which, 42);
     assert_at_most(max, 10000);
     assert_at_least(max + f[0].error, 10000);
-    assert_at_most(f[0].error, 100000 / HR__FREQUENT_KEPT);
+    assert_at_most(f[0].error, 100000 / HR__FREQUENT_RETAINED);
     for (int i = 0; i < 2; i++) hr__frequent_free(&f[i]);
     free(f);
 }
