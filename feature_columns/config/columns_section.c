@@ -72,16 +72,16 @@ static void column_config_forget(made *m)
 /* Reads columns out of their mapping; an error of a column gets the mapping's place. What was made stays in `out`. */
 static hr_status read_columns(hr__config_columns *c, const hr__node *map, const char *name, made *out, hr_error *err)
 {
-    enum { MOST_COLUMNS = 1 << 24 };
+    enum { MAX_COLUMNS = 1 << 24 };
     HR_TRY(hr__node_is(map, HR__MAPPING, err));
     const hr_column_config *config;
     hr_config_reader reader = {c, map, name};
     HR_TRY(find_kind(map, &config, err));
     HR_TRY(hr__config_check_keys(map, config->keys, err));
     const int64_t count = config->columns ? config->columns(&reader) : 1;
-    if (count < 1 || count > MOST_COLUMNS)
-        return hr_fail(err, HR_INTERNAL, "column.kind", "%s: expected 1 to %d columns of a mapping, got %lld",
-                       config->word, MOST_COLUMNS, (long long)count);
+    if (count < 0 || count > MAX_COLUMNS)
+        return hr_fail(err, HR_INTERNAL, "column.kind", "%s: expected 0 to %d columns of a mapping, got %lld",
+                       config->word, MAX_COLUMNS, (long long)count);
     out->column = hr_calloc((size_t)count + 1, sizeof *out->column);
     if (!out->column) return hr_no_memory(err, "the columns of a config file");
     out->count = (int)count;

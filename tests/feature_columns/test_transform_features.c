@@ -181,7 +181,7 @@ static void mistakes_stick_to_the_dataset(void **state)
     column = hr_bucketized_column(hr_numeric_column("temp"), HR_F32(40), 1);
     ds = hr_transform_features(hr_transform_features(source(-1), HR_COLUMNS(column)), HR_COLUMNS(column));
     assert_string_equal(hr_dataset_error(ds)->kind, "column.missing_feature");
-    assert_text_contains(hr_dataset_error(ds)->text, "transformed already");
+    assert_text_contains(hr_dataset_error(ds)->text, "already transformed");
     hr_dataset_unref(ds);
     hr_feature_column_unref(column);
 
