@@ -17,18 +17,21 @@ enum {
 
 /* ---- one step ---- */
 
-static void record(hr__run *run, const hr__step *step, hr_status status, hr_error *err)
+/* A kernel that gives up because the run ends has nothing of its own to say. */
+static void record(hr__frame *frame, const hr__step *step, hr_status status, hr_error *err)
 {
-    hr_session *s = run->session;
+    hr__run *run = frame->run;
+    if (status == HR_CANCELLED && atomic_load_explicit(&run->stop, memory_order_acquire)) return;
+    if (err->code == HR_OK) hr_fail(err, status, "graph.kernel", "the kernel failed: %s", hr_status_name(status));
     hr__blame(err, step->node);
-    uv_mutex_lock(&s->lock);
+    uv_mutex_lock(&run->session->lock);
     /* Of several failures that of the oldest node is reported, the same on every run if all of them occur. */
-    if (run->status == HR_OK || step->handle.id < run->failed_id) {
-        run->status = status;
-        run->failed_id = step->handle.id;
-        run->error = *err;
+    if (frame->status == HR_OK || step->handle.id < frame->failed_id) {
+        frame->status = status;
+        frame->failed_id = step->handle.id;
+        frame->error = *err;
     }
-    uv_mutex_unlock(&s->lock);
+    uv_mutex_unlock(&run->session->lock);
     atomic_store_explicit(&run->stop, true, memory_order_release);
 }
 
@@ -39,110 +42,112 @@ static void drop(hr_tensor *t)
     t->buffer = NULL;
 }
 
-static void drop_inputs(hr__run *run, const hr__step *step)
+static void drop_inputs(hr__frame *frame, const hr__step *step)
 {
-    hr__plan *plan = run->plan;
+    const hr__plan *plan = frame->plan;
     for (int i = 0; i < step->node->inputs; i++) {
-        atomic_int *uses = &plan->uses[step->slot[i]];
+        atomic_int *uses = &frame->uses[step->slot[i]];
         int left;
-        if (run->parallel) {
+        if (frame->parallel) {
             left = atomic_fetch_sub_explicit(uses, 1, memory_order_acq_rel) - 1;
         } else {
             left = atomic_load_explicit(uses, memory_order_relaxed) - 1;
             atomic_store_explicit(uses, left, memory_order_relaxed);
         }
-        if (left == 0) drop(&plan->slots[step->slot[i]]);
+        if (left == 0) drop(&frame->slots[step->slot[i]]);
     }
     for (int i = 0; i < step->node->outputs; i++)
-        if (plan->slot_uses[step->first_output + i] == 0) drop(&plan->slots[step->first_output + i]);
+        if (plan->slot_uses[step->first_output + i] == 0) drop(&frame->slots[step->first_output + i]);
 }
 
-/* What a kernel of another type, or none, would leave to those that read it: memory of an earlier run. */
-static void forget_outputs(hr_tensor *slot, int outputs)
+static hr_status executor_compute(hr__frame *frame, const hr__step *step, hr_error *err)
 {
-    for (int i = 0; i < outputs; i++) slot[i].dtype = HR_INVALID_DTYPE;
-}
-
-static hr_status check_outputs(const hr__node *n, const hr_tensor *slot, hr_error *err)
-{
-    for (int i = 0; i < n->outputs; i++)
-        if (slot[i].dtype != n->type[i] || (!slot[i].data && slot[i].count > 0))
-            return hr_fail(err, HR_INTERNAL, "graph.failed", "%s: compute: expected output %d of %s, got %s",
-                           n->op->name, i, hr_dtype_name(n->type[i]),
-                           slot[i].dtype == HR_INVALID_DTYPE ? "none" : hr_dtype_name(slot[i].dtype));
-    return HR_OK;
-}
-
-static hr_status executor_compute(hr__run *run, hr__step *step)
-{
-    hr_error err;
-    err.code = HR_OK;
-    err.kind = NULL;
-    hr_tensor *slot = &run->plan->slots[step->first_output];
-    forget_outputs(slot, step->node->outputs);
     hr_kernel k;
     k.node = step->handle;
     k.inputs = step->node->inputs;
     k.outputs = step->node->outputs;
-    k.input = step->input;
+    k.input = frame->input + step->first_input;
     k.state = step->state;
-    k.session = run->session;
-    k.run = run;
+    k.session = frame->run->session;
+    k.frame = frame;
     k.step = step;
     k.temps = 0;
-    hr_status status = step->node->op->compute(&k, &err);
+    const hr_status status = step->node->op->compute(&k, err);
     if (k.temps) hr__kernel_end(&k);
-    if (status != HR_OK)
-        status = hr__descriptor_answer(step->node->op->name, "graph.failed", status, &err);
-    else
-        status = check_outputs(step->node, slot, &err);
-    if (status != HR_OK) record(run, step, status, &err);
     return status;
 }
 
-static void run_step(hr__run *run, hr__step *step)
+/* With what it uses locked: its own state, and the resources that its inputs are handles of, in the order of their
+ * addresses, so that concurrent runs cannot wait for each other in a circle. */
+static hr_status compute_locked(hr__frame *frame, const hr__step *step, hr_error *err)
 {
-    const bool stop = atomic_load_explicit(&run->stop, memory_order_acquire) ||
-                      atomic_load_explicit(&run->session->cancelled, memory_order_relaxed);
-    if (!stop && run->measure) {
+    hr_resource *used[HR__MAX_HANDLES];
+    int count = 0;
+    const bool reads = step->node->op->traits & HR_READS_ONLY;
+    for (int i = 0; i < step->node->inputs; i++) {
+        const hr_tensor *in = frame->input[step->first_input + i];
+        if (in->dtype != HR_RESOURCE || !in->data) continue;
+        int at = count;
+        while (at > 0 && (uintptr_t)used[at - 1] > (uintptr_t)in->data) at--;
+        if (at > 0 && used[at - 1] == in->data) continue;
+        memmove(used + at + 1, used + at, (size_t)(count - at) * sizeof *used);
+        used[at] = in->data;
+        count++;
+    }
+    if (step->alone) uv_mutex_lock(step->alone);
+    for (int i = 0; i < count; i++) (reads ? uv_rwlock_rdlock : uv_rwlock_wrlock)(&used[i]->lock);
+    const hr_status status = executor_compute(frame, step, err);
+    for (int i = count - 1; i >= 0; i--) (reads ? uv_rwlock_rdunlock : uv_rwlock_wrunlock)(&used[i]->lock);
+    if (step->alone) uv_mutex_unlock(step->alone);
+    return status;
+}
+
+static void compute_step(hr__frame *frame, const hr__step *step)
+{
+    hr_error err;
+    err.code = HR_OK;
+    const bool locks = step->resources > 0 || step->alone;
+    const hr_status status = locks ? compute_locked(frame, step, &err) : executor_compute(frame, step, &err);
+    if (status != HR_OK) record(frame, step, status, &err);
+}
+
+static void run_step(hr__frame *frame, int32_t index)
+{
+    hr__plan *plan = frame->plan;
+    const hr__step *step = &plan->steps[index];
+    const bool stop = atomic_load_explicit(&frame->run->stop, memory_order_acquire);
+    if (!stop && frame->measure) {
         const uint64_t begin = uv_hrtime();
-        executor_compute(run, step);
+        compute_step(frame, step);
         const uint64_t spent = uv_hrtime() - begin;
         const uint32_t now = spent < UINT32_MAX / 16 ? (uint32_t)spent : UINT32_MAX / 16;
-        step->nanoseconds = step->nanoseconds ? (step->nanoseconds * 3 + now) / 4 : now;
+        const uint32_t before = atomic_load_explicit(&plan->nanoseconds[index], memory_order_relaxed);
+        atomic_store_explicit(&plan->nanoseconds[index], before ? (before * 3 + now) / 4 : now, memory_order_relaxed);
     } else if (!stop) {
-        executor_compute(run, step);
+        compute_step(frame, step);
     }
-    drop_inputs(run, step);
+    drop_inputs(frame, step);
 }
 
 /* ---- several threads ---- */
 
-static void push_ready(hr__run *run, int32_t index)
+static void push_ready(hr__frame *frame, int32_t index)
 {
-    hr_session *s = run->session;
+    hr_session *s = frame->run->session;
     uv_mutex_lock(&s->lock);
-    const int at = atomic_load_explicit(&run->ready_count, memory_order_relaxed);
-    run->plan->ready[at] = index;
-    atomic_store_explicit(&run->ready_count, at + 1, memory_order_release);
-    uv_cond_signal(&s->woken);
+    frame->ready[frame->ready_count++] = index;
+    atomic_fetch_add_explicit(&s->ready_count, 1, memory_order_release);
+    uv_cond_signal(&frame->woken);
     uv_mutex_unlock(&s->lock);
     hr__pool_wake(&s->client);
 }
 
-static int32_t pop_ready(hr_session *s)
+/* Under the session's lock. */
+static int32_t pop_ready(hr_session *s, hr__frame *frame)
 {
-    hr__run *run = &s->run;
-    if (atomic_load_explicit(&run->ready_count, memory_order_acquire) == 0) return -1;
-    int32_t index = -1;
-    uv_mutex_lock(&s->lock);
-    const int count = atomic_load_explicit(&run->ready_count, memory_order_relaxed);
-    if (count > 0) {
-        index = run->plan->ready[count - 1];
-        atomic_store_explicit(&run->ready_count, count - 1, memory_order_relaxed);
-    }
-    uv_mutex_unlock(&s->lock);
-    return index;
+    if (frame->ready_count == 0) return -1;
+    atomic_fetch_sub_explicit(&s->ready_count, 1, memory_order_relaxed);
+    return frame->ready[--frame->ready_count];
 }
 
 /* What a thread has made ready and keeps for itself. */
@@ -151,15 +156,15 @@ typedef struct own {
     int quick_count;
 } own;
 
-static void take_ready(hr__run *run, own *o, int32_t index)
+static void take_ready(hr__frame *frame, own *o, int32_t index)
 {
-    const bool quick = run->plan->steps[index].nanoseconds < LONG_NS;
-    if (quick && o->quick_count < MINE) {
+    const uint32_t spent = atomic_load_explicit(&frame->plan->nanoseconds[index], memory_order_relaxed);
+    if (spent < LONG_NS && o->quick_count < MINE) {
         o->quick[o->quick_count++] = index;
     } else if (o->last < 0) {
         o->last = index;
     } else {
-        push_ready(run, index);
+        push_ready(frame, index);
     }
 }
 
@@ -171,22 +176,23 @@ static int32_t next_own(own *o)
     return last;
 }
 
-/* Runs a step and all that follows from it. After the last step of the run, nothing of the run is touched. */
-static void run_chain(hr_session *s, int32_t index)
+/* Runs a step and all that follows from it. After the last step of the frame, nothing of it is touched. */
+static void run_chain(hr__frame *frame, int32_t index)
 {
-    hr__run *run = &s->run;
+    hr_session *s = frame->run->session;
     own o;
     o.last = -1;
     o.quick_count = 0;
     while (index >= 0) {
-        hr__step *step = &run->plan->steps[index];
-        run_step(run, step);
+        const hr__step *step = &frame->plan->steps[index];
+        run_step(frame, index);
         for (int i = 0; i < step->nexts; i++)
-            if (atomic_fetch_sub_explicit(&run->plan->pending[step->next[i]], 1, memory_order_acq_rel) == 1)
-                take_ready(run, &o, step->next[i]);
-        if (atomic_fetch_sub_explicit(&run->left, 1, memory_order_acq_rel) == 1) {
+            if (atomic_fetch_sub_explicit(&frame->pending[step->next[i]], 1, memory_order_acq_rel) == 1)
+                take_ready(frame, &o, step->next[i]);
+        if (atomic_fetch_sub_explicit(&frame->left, 1, memory_order_acq_rel) == 1) {
             uv_mutex_lock(&s->lock);
-            uv_cond_signal(&s->woken);
+            frame->done = true;
+            uv_cond_signal(&frame->woken);
             uv_mutex_unlock(&s->lock);
             return;
         }
@@ -198,115 +204,111 @@ bool hr__execute_one(hr__client *client, int thread)
 {
     (void)thread;
     hr_session *s = (hr_session *)client;
-    const int32_t index = pop_ready(s);
-    if (index >= 0) run_chain(s, index);
+    if (atomic_load_explicit(&s->ready_count, memory_order_acquire) == 0) return false;
+    int32_t index = -1;
+    uv_mutex_lock(&s->lock);
+    hr__frame *frame = s->frames;
+    while (frame && (index = pop_ready(s, frame)) < 0) frame = frame->next;
+    uv_mutex_unlock(&s->lock);
+    if (index >= 0) run_chain(frame, index);
     return index >= 0;
 }
 
-static void wait_for_work(hr_session *s)
+/* The next step for the frame's own thread, which sleeps until there is one; -1: all are done. */
+static int32_t wait_for_step(hr__frame *frame)
 {
-    hr__run *run = &s->run;
+    hr_session *s = frame->run->session;
+    int32_t index = -1;
     uv_mutex_lock(&s->lock);
-    while (atomic_load_explicit(&run->left, memory_order_acquire) > 0 &&
-           atomic_load_explicit(&run->ready_count, memory_order_relaxed) == 0)
-        uv_cond_wait(&s->woken, &s->lock);
+    while (!frame->done && (index = pop_ready(s, frame)) < 0) uv_cond_wait(&frame->woken, &s->lock);
     uv_mutex_unlock(&s->lock);
+    return index;
 }
 
-static void run_parallel(hr_session *s)
+static void enter_frame(hr_session *s, hr__frame *frame)
 {
-    hr__run *run = &s->run;
-    hr__plan *plan = run->plan;
+    const hr__plan *plan = frame->plan;
     for (int i = 0; i < plan->step_count; i++)
-        atomic_store_explicit(&plan->pending[i], plan->steps[i].pending, memory_order_relaxed);
-    atomic_store_explicit(&run->left, plan->step_count, memory_order_relaxed);
+        atomic_store_explicit(&frame->pending[i], plan->steps[i].pending, memory_order_relaxed);
+    atomic_store_explicit(&frame->left, plan->step_count, memory_order_relaxed);
+    frame->done = false;
+    frame->ready_count = 0;
     uv_mutex_lock(&s->lock);
-    int ready = 0;
     for (int i = plan->step_count - 1; i >= 0; i--)
-        if (plan->steps[i].pending == 0) plan->ready[ready++] = i;
-    atomic_store_explicit(&run->ready_count, ready, memory_order_release);
+        if (plan->steps[i].pending == 0) frame->ready[frame->ready_count++] = i;
+    const int ready = frame->ready_count;
+    atomic_fetch_add_explicit(&s->ready_count, ready, memory_order_release);
+    frame->next = s->frames;
+    s->frames = frame;
     uv_mutex_unlock(&s->lock);
     if (ready > 1) hr__pool_wake(&s->client);
-    while (atomic_load_explicit(&run->left, memory_order_acquire) > 0) {
-        const int32_t index = pop_ready(s);
-        if (index >= 0)
-            run_chain(s, index);
-        else
-            wait_for_work(s);
-    }
 }
 
-/* ---- a run ---- */
+static void leave_frame(hr_session *s, hr__frame *frame)
+{
+    hr__frame **at = &s->frames;
+    uv_mutex_lock(&s->lock);
+    while (*at != frame) at = &(*at)->next;
+    *at = frame->next;
+    uv_mutex_unlock(&s->lock);
+}
 
-static bool executor_pays(const hr_session *s, const hr__plan *plan)
+static void run_parallel(hr__frame *frame)
+{
+    hr_session *s = frame->run->session;
+    enter_frame(s, frame);
+    for (int32_t index; (index = wait_for_step(frame)) >= 0;) run_chain(frame, index);
+    leave_frame(s, frame);
+}
+
+/* ---- a frame ---- */
+
+static bool executor_pays(const hr_session *s, const hr__plan *plan, int64_t runs)
 {
     if (s->inline_only || !s->joined) return false;
-    return s->always_parallel || (plan->runs >= 2 && plan->nanoseconds > PARALLEL_NS && hr_threads() > 0);
+    return s->always_parallel ||
+           (runs >= 2 && atomic_load_explicit(&plan->total, memory_order_relaxed) > PARALLEL_NS && hr_threads() > 0);
 }
 
 static void executor_add_up(hr__plan *plan)
 {
-    plan->nanoseconds = 0;
-    for (int i = 0; i < plan->step_count; i++) plan->nanoseconds += plan->steps[i].nanoseconds;
+    uint64_t total = 0;
+    for (int i = 0; i < plan->step_count; i++)
+        total += atomic_load_explicit(&plan->nanoseconds[i], memory_order_relaxed);
+    atomic_store_explicit(&plan->total, total, memory_order_relaxed);
 }
 
-static void drop_slots(hr__plan *plan)
+hr_status hr__execute(hr__frame *frame, hr_error *err)
 {
-    for (int i = 0; i < plan->step_count; i++) {
-        const hr__step *step = &plan->steps[i];
-        for (int j = 0; j < step->node->outputs; j++) drop(&plan->slots[step->first_output + j]);
-    }
-}
-
-hr_status hr__execute(hr_session *s, hr__plan *plan, hr_error *err)
-{
-    hr__run *run = &s->run;
-    uv_mutex_lock(&s->lock);
-    run->session = s;
-    run->plan = plan;
-    run->status = HR_OK;
-    run->measure = plan->runs < 3 || plan->runs % 32 == 0;
-    run->parallel = plan->step_count > 1 && executor_pays(s, plan);
-    atomic_store_explicit(&run->stop, false, memory_order_relaxed);
-    uv_mutex_unlock(&s->lock);
+    hr__plan *plan = frame->plan;
+    const int64_t runs = atomic_fetch_add_explicit(&plan->runs, 1, memory_order_relaxed);
+    frame->status = HR_OK;
+    frame->measure = runs < 3 || runs % 32 == 0;
+    frame->parallel = plan->step_count > 1 && executor_pays(frame->run->session, plan, runs);
     for (int i = 0; i < plan->slot_count; i++)
-        atomic_store_explicit(&plan->uses[i], plan->slot_uses[i], memory_order_relaxed);
-    if (run->parallel) {
-        run_parallel(s);
+        atomic_store_explicit(&frame->uses[i], plan->slot_uses[i], memory_order_relaxed);
+    if (frame->parallel) {
+        run_parallel(frame);
     } else {
-        for (int i = 0; i < plan->step_count; i++) run_step(run, &plan->steps[i]);
+        for (int i = 0; i < plan->step_count; i++) run_step(frame, i);
     }
-    if (run->measure) executor_add_up(plan);
-    plan->runs++;
-    if (run->status == HR_OK && atomic_exchange(&s->cancelled, false))
-        run->status = hr_fail(&run->error, HR_CANCELLED, "session.cancelled", "session: the run was cancelled");
-    if (run->status == HR_OK) return HR_OK;
-    drop_slots(plan);
-    atomic_store(&s->cancelled, false);
-    if (err) *err = run->error;
-    return run->status;
+    if (frame->measure) add_up(plan);
+    if (frame->status != HR_OK && err) *err = frame->error;
+    return frame->status;
 }
-
-void hr__fetch_done(hr__plan *plan) { drop_slots(plan); }
 
 /* ---- constants ---- */
 
-/* A plan of one node without inputs, whose outputs are the caller's. */
-hr_status hr__compute_alone(hr_session *s, hr_node node, hr_tensor *outputs, hr_error *err)
+/* A frame of one node without inputs, whose outputs are the caller's. */
+hr_status hr__compute_alone(hr_session *s, hr_node node, void *state, hr_tensor *outputs, hr_error *err)
 {
-    void *state;
-    HR_TRY(hr__session_state(s, node, &state, err));
-    hr__plan plan = {.slots = outputs};
-    hr__step step = {.node = hr__node_of(node), .handle = node, .state = state};
-    hr__run run = {.session = s, .plan = &plan};
-    hr_kernel k = {
-        .node = node, .outputs = step.node->outputs, .state = state, .session = s, .run = &run, .step = &step};
+    const hr__step step = {.node = hr__node_of(node), .handle = node, .state = state};
+    hr__run run = {.session = s};
+    hr__frame frame = {.run = &run, .slots = outputs};
     hr_error failed = {0};
-    hr_status status =
-        hr__descriptor_answer(step.node->op->name, "graph.failed", step.node->op->compute(&k, &failed), &failed);
-    hr__kernel_end(&k);
-    if (status == HR_OK) status = check_outputs(step.node, outputs, &failed);
+    const hr_status status = executor_compute(&frame, &step, &failed);
     if (status == HR_OK) return HR_OK;
+    if (failed.code == HR_OK) hr_fail(&failed, status, "graph.kernel", "the kernel failed: %s", hr_status_name(status));
     hr__blame(&failed, step.node);
     if (err) *err = failed;
     return status;

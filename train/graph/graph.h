@@ -12,8 +12,8 @@
  *
  * Nodes carry TensorFlow's op names, attributes, and naming rules. Errors stick: a call that fails gives a failed node,
  * which passes through later calls; the first error comes out of hr_graph_error and hr_session_run. A graph is built by
- * one thread at a time and, while a session runs, not changed; a session belongs to one thread at a time, except for
- * hr_session_cancel. Results do not depend on the number of threads. */
+ * one thread at a time and, while a session runs, not changed. Several threads may run one session at the same time.
+ * Results do not depend on the number of threads; between runs at the same time, each op on a variable is atomic. */
 #ifndef HR_GRAPH_H
 #define HR_GRAPH_H
 
@@ -189,6 +189,8 @@ HR_API hr_node hr_gradient_dense(hr_gradient gradient);
 typedef struct hr_session_opts {
     size_t struct_size;
     const int *workers; /* of the pool's workers at most so many; default: all. 0: the caller does everything */
+    hr_session *share;  /* has variables and other resources in common with that session, by their names, whatever the
+                         * graph; they live until the last of these sessions is freed. Default: has its own */
 } hr_session_opts;
 /* Gives a session; NULL: no memory. It borrows the graph, whose later nodes it knows as well. */
 HR_API hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *opts);
@@ -210,7 +212,7 @@ HR_API hr_status hr_session_run(hr_session *s, const hr_feed *feeds, int feed_co
                                 int fetch_count, hr_tensor *out, hr_error *err);
 HR_API const hr_error *hr_session_error(const hr_session *s); /* of the last run; NULL: it went well. Borrows */
 HR_API void
-hr_session_cancel(hr_session *s); /* from any thread: the run under way, or else the next, gives HR_CANCELLED */
+hr_session_cancel(hr_session *s); /* from any thread: the runs under way, or else the next, give HR_CANCELLED */
 
 /* A variable's value in this session, shared, not copied: gives a reference that later updates do not touch. */
 HR_API hr_status hr_session_get(hr_session *s, hr_node variable, hr_tensor *out, hr_error *err);

@@ -133,18 +133,25 @@ bool hr__shape_possible(hr_shape shape);
  * `kind` is the error's. */
 hr_status hr__check_tensor(const hr_tensor *tensor, const char *kind, int64_t *count, hr_error *err);
 
-/* ---- resource.c: a session's variables and other things ---- */
+/* ---- resource.c: what sessions keep between runs, by kind and name; several sessions may share it ---- */
 
 typedef struct hr__variable {
     hr_tensor value; /* buffer NULL: not initialized */
 } hr__variable;
 
-typedef struct hr__resource {
+/* A handle's tensor has one as its data. */
+struct hr_resource {
     const hr_resource_kind *kind;
     char *name;
-    void *resource;
-    int next; /* 1 + the next one of this name, of another kind; 0: none */
-} hr__resource;
+    void *thing;      /* kind->size bytes */
+    uv_rwlock_t lock; /* held by the node that uses it: concurrent runs meet here */
+    int next;         /* 1 + the next one of this name, of another kind; 0: none */
+};
+
+typedef struct hr__resources hr__resources;
+hr__resources *hr__resources_new(void);                     /* gives; NULL: no memory */
+hr__resources *hr__resources_share(hr__resources *manager); /* one more owner */
+void hr__resources_leave(hr__resources *manager);           /* the last owner frees all. NULL: nothing */
 
 /* ---- buffers.c: memory of tensors, used again and again; it outlives the session if tensors do ---- */
 
@@ -153,92 +160,154 @@ hr__buffers *hr__buffers_new(void);
 void hr__buffers_close(hr__buffers *pool);
 hr_buffer *hr__buffers_get(hr__buffers *pool, size_t size); /* NULL: no memory */
 
-/* ---- session_plan.c ---- */
+/* ---- node_state.c: a graph in a session ---- */
 
-/* A node's state in a session, shared by all plans. */
+/* What a node keeps between runs. */
 typedef struct hr__node_state {
     void *state;
     bool prepared;
-    hr_tensor *fixed; /* of a HR_FIXED node: its outputs, once computed */
+    uv_mutex_t *alone; /* of a stateful node with a state: its runs do not overlap. NULL: they may */
+    hr_tensor *fixed;  /* of a HR_FIXED node: its outputs, once computed */
 } hr__node_state;
+
+/* A graph in a session: one of each node's state. Changed under the session's `planning` alone. */
+typedef struct hr__instance {
+    hr_graph *graph;
+    hr_session *session;
+    hr__node_state **states; /* by node id; NULL: not asked for yet */
+    int32_t state_count;
+} hr__instance;
+
+/* The node's state, made and prepared at first use. Borrows. */
+hr_status hr__node_state_get(hr__instance *in, int32_t id, hr__node_state **out, hr_error *err);
+/* The outputs of a HR_FIXED node, computed at first use. Borrows. */
+hr_status hr__fixed_outputs(hr__instance *in, int32_t id, const hr_tensor **out, hr_error *err);
+void hr__instance_free(hr__instance *in);
+/* Puts the node in front of the text. */
+void hr__blame(hr_error *err, const hr__node *node);
+
+/* ---- session_plan.c: steps and slots, fixed once made; a run of it has a frame ---- */
+
+enum { HR__MAX_HANDLES = 64 /* inputs of a node that are resources */ };
 
 typedef struct hr__step {
     const hr__node *node;
     hr_node handle;
     void *state;
-    const hr_tensor **input; /* into the plan's slots */
-    int32_t *slot;           /* of each input */
-    int32_t first_output;    /* outputs are slots side by side */
-    int32_t *next;           /* steps that wait for this one */
-    int32_t nexts, pending;  /* for how many it waits */
-    uint32_t nanoseconds;    /* measured */
+    uv_mutex_t *alone;      /* of the node's state */
+    int32_t *slot;          /* of each input */
+    int32_t first_input;    /* of the frame's inputs */
+    int32_t first_output;   /* outputs are slots side by side */
+    int32_t *next;          /* steps that wait for this one */
+    int32_t nexts, pending; /* for how many it waits */
+    int resources;          /* how many inputs are handles */
 } hr__step;
 
+typedef struct hr__fixed_slot {
+    int32_t slot;
+    hr_tensor value;
+} hr__fixed_slot;
+
 typedef struct hr__plan {
-    struct hr__plan *link;
+    struct hr__plan *newer, *older; /* by last use */
+    int users;                      /* runs under way, and 1 for the cache */
+    int number;                     /* of the session's `plans` */
     hr__arena arena;
+    hr_view key; /* ids and outputs of what is fed and fetched */
     int feeds, fetches;
-    int32_t *key;                    /* id and output of each feed, then of each fetch */
     int32_t *feed_slot, *fetch_slot; /* fetch -1: an operation */
-    int step_count;
+    const hr_node *feed_node;
+    int step_count, input_count, slot_count;
     hr__step *steps;
-    int slot_count;
-    hr_tensor *slots;
-    int32_t *slot_uses;   /* how many inputs and fetches want it; of fed and fixed ones never less than 1 */
-    atomic_int *uses;     /* left in this run */
-    atomic_int *pending;  /* by step */
-    int32_t *ready; /* the queue's memory */
-    int64_t runs;
-    uint64_t nanoseconds; /* of all steps */
+    int32_t *slot_uses; /* how many inputs and fetches want it; of fed and fixed ones never less than 1 */
+    hr__fixed_slot *fixed;
+    int fixed_count;
+    struct hr__frame *frames; /* free ones */
+    /* Measured, by any run. */
+    _Atomic uint32_t *nanoseconds; /* of each step */
+    _Atomic uint64_t total;        /* of all steps */
+    _Atomic int64_t runs;
 } hr__plan;
 
-hr_status hr__plan_get(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
+hr_status hr__plan_new(hr__instance *in, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
                        hr__plan **out, hr_error *err);
-void hr__plan_free(hr__plan *plan);
+void hr__plan_free(hr__plan *plan); /* its frames, too */
 
-/* ---- the session and its executor ---- */
+/* ---- plan_cache.c: the plans of a session, found by what is fed and fetched; those used longest ago are dropped ---- */
+
+enum { HR__MAX_PLANS = 128 };
+
+/* Gives a plan that stays until it is released. */
+hr_status hr__plan_acquire(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
+                           hr__plan **out, hr_error *err);
+void hr__plan_release(hr_session *s, hr__plan *plan);
+void hr__plans_free(hr_session *s);
+
+/* ---- frame.c: one run's memory for one plan ---- */
 
 typedef struct hr__run {
     hr_session *session;
+    struct hr__run *next; /* of those under way */
+    atomic_bool stop;     /* failed or cancelled: what is left is passed over */
+    bool cancelled;
+} hr__run;
+
+typedef struct hr__frame {
+    struct hr__frame *next; /* of the free ones, or of those that have steps for other threads */
     hr__plan *plan;
+    hr__run *run;
+    hr__arena arena;
+    hr_tensor *slots;
+    const hr_tensor **input; /* of all steps, into the slots */
+    atomic_int *uses;        /* left, by slot */
     bool parallel, measure;
-    atomic_bool stop; /* failed or cancelled: what is left is skipped */
-    atomic_int left;  /* steps */
     hr_status status;
     int32_t failed_id;
     hr_error error;
-    atomic_int ready_count; /* plan->ready is a stack, under the session's lock */
-} hr__run;
+    /* Of a parallel one. */
+    atomic_int *pending; /* by step */
+    atomic_int left;     /* steps */
+    bool done;           /* set by the thread that took the last step, under the session's lock */
+    int32_t *ready;      /* a stack, under the session's lock */
+    int ready_count;
+    uv_cond_t woken; /* more is ready, or all is done */
+    bool woken_made;
+} hr__frame;
+
+hr_status hr__frame_get(hr__run *run, hr__plan *plan, hr__frame **out, hr_error *err);
+void hr__frame_put(hr__frame *frame); /* drops what its slots hold */
+void hr__frame_free(hr__frame *frame);
+void hr__frame_drop_slots(hr__frame *frame);
+
+/* ---- the session and its executor ---- */
 
 struct hr_session {
     hr__client client; /* first: the pool hands it back */
     hr_graph *graph;
     bool joined, inline_only;
-    bool always_parallel;   /* tests: even where it does not pay */
-    hr__node_state *states; /* by node id */
-    int32_t state_count;
-    hr__plan *plans; /* the latest first */
+    bool always_parallel; /* tests: even where it does not pay */
     hr__buffers *buffers;
-    hr__resource *resources;
-    int resource_count, resource_capacity;
-    hr__map resource_names; /* to the index of the newest */
-    atomic_bool cancelled;
-    hr_error error;
-    uv_mutex_t lock;
-    uv_cond_t woken;
-    bool lock_made, woken_made;
-    hr__run run;
+    hr__resources *resources;
+    uv_mutex_t planning; /* over `instance`; taken before `lock` */
+    hr__instance instance;
+    uv_mutex_t lock;   /* over all that follows */
+    hr__map plan_keys; /* a plan's key to its number; -1: it was dropped */
+    hr__plan *plans[HR__MAX_PLANS];
+    int plan_count;
+    hr__plan *newest, *oldest;
+    hr__run *runs; /* under way */
+    bool cancel_next;
+    hr__frame *frames;      /* with steps for other threads */
+    atomic_int ready_count; /* of all these frames */
+    hr_error error;         /* of the last run */
+    bool lock_made, planning_made;
 };
 
-/* Runs all steps; the slots then hold what is fetched. */
-hr_status hr__execute(hr_session *s, hr__plan *plan, hr_error *err);
-void hr__fetch_done(hr__plan *plan); /* drops what is left in the slots */
+/* Runs all steps; the slots then hold what is fetched. Of several failures that of the oldest node is reported. */
+hr_status hr__execute(hr__frame *frame, hr_error *err);
 bool hr__execute_one(hr__client *client, int thread);
 /* Runs one node outside of a plan: its outputs, zeroed before, are the caller's. */
-hr_status hr__compute_alone(hr_session *s, hr_node node, hr_tensor *outputs, hr_error *err);
-hr_status hr__session_state(hr_session *s, hr_node node, void **state, hr_error *err);
-/* Puts the node before the text. */
-void hr__blame(hr_error *err, const hr__node *node);
+hr_status hr__compute_alone(hr_session *s, hr_node node, void *state, hr_tensor *outputs, hr_error *err);
 void hr__kernel_end(hr_kernel *k);
 
 #endif

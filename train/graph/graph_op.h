@@ -158,7 +158,8 @@ typedef struct hr_graph_op {
     /* Once a node and session, before its first compute: reads attributes into `state`. */
     hr_status (*prepare)(hr_node node, hr_session *session, void *state, hr_error *err);
     void (*release)(void *state);
-    /* Computes the outputs. Runs of one node never overlap; different nodes run at the same time. */
+    /* Computes the outputs. Different nodes run at the same time, and so do several runs of one node, which then only
+     * read `state`. Those of a HR_STATEFUL node with a state come one after the other. */
     hr_status (*compute)(hr_kernel *k, hr_error *err);
     /* Makes the nodes of the gradient. */
     void (*gradient)(hr_backward *b);
@@ -213,7 +214,7 @@ struct hr_kernel {
     void *state;
     hr_session *session;
     /* The executor's own. */
-    struct hr__run *run;
+    struct hr__frame *frame;
     const struct hr__step *step;
     int temps;
     hr_buffer *temp[8];
@@ -254,17 +255,24 @@ HR_API bool hr_kernel_initialized(hr_kernel *k, int i);
 /* Variable's name, for messages. */
 HR_API const char *hr_kernel_variable_name(hr_kernel *k, int i);
 
-/* A thing of a session that nodes share by name: made at first use, zeroed, freed with the session. */
+/* A thing that nodes share by name: made at first use, zeroed, freed with the last session that has it. */
 typedef struct hr_resource_kind {
     const char *name;
     size_t size;
     void (*release)(void *resource);
 } hr_resource_kind;
-HR_API hr_status hr_session_resource(hr_session *s, const hr_resource_kind *kind, const char *name, void **resource,
-                                     hr_error *err);
-
-/* The variable of that name, for handles: made without a value at first use. */
-HR_API hr_status hr_session_variable(hr_session *s, const char *name, void **variable, hr_error *err);
+typedef struct hr_resource hr_resource;
+/* The session's resource of that kind and name. Borrows from the session. For `prepare`. */
+HR_API hr_status hr_session_resource(hr_session *s, const hr_resource_kind *kind, const char *name,
+                                     hr_resource **resource, hr_error *err);
+/* The variable of that name: made without a value at first use. */
+HR_API hr_status hr_session_variable(hr_session *s, const char *name, hr_resource **variable, hr_error *err);
+/* The value of a handle: a scalar of type HR_RESOURCE. Borrows. */
+HR_API hr_tensor hr_resource_handle(hr_resource *resource);
+/* *thing: what input i is a handle of, `kind->size` bytes, to be used until compute returns; nobody else uses it
+ * meanwhile, or, if the op is HR_READS_ONLY, others only read it. HR_INVALID_ARGUMENT, "resource.kind": input i is no
+ * handle, or of another kind. */
+HR_API hr_status hr_kernel_resource(hr_kernel *k, int i, const hr_resource_kind *kind, void **thing, hr_error *err);
 
 /* ---- for gradient ---- */
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static hr_tensor *output_of(const hr_kernel *k, int i) { return &k->run->plan->slots[k->step->first_output + i]; }
+static hr_tensor *output_of(const hr_kernel *k, int i) { return &k->frame->slots[k->step->first_output + i]; }
 
 /* What the op's signature does not have. */
 static hr_status check_place(const char *what, int i, int count, hr_error *err)
@@ -56,7 +56,7 @@ bool hr_kernel_may_write(const hr_kernel *k, int input)
 {
     const hr_tensor *in = k->input[input];
     if (!in->buffer || in->data != hr_buffer_data(in->buffer)) return false;
-    return atomic_load_explicit(&k->run->plan->uses[k->step->slot[input]], memory_order_acquire) == 1 &&
+    return atomic_load_explicit(&k->frame->uses[k->step->slot[input]], memory_order_acquire) == 1 &&
            !hr_buffer_is_shared(in->buffer);
 }
 
@@ -65,8 +65,7 @@ hr_status hr_kernel_output_over(hr_kernel *k, int i, int over, hr_shape shape, h
     size_t bytes = 0;
     hr_tensor *t = output_of(k, i);
     HR_TRY(kernel_describe(k, i, shape, t, &bytes, err));
-    HR_TRY(check_place("inputs", over, k->inputs, err));
-    hr_tensor *in = &k->run->plan->slots[k->step->slot[over]];
+    hr_tensor *in = &k->frame->slots[k->step->slot[over]];
     if (t->dtype == HR_STRING || bytes != (size_t)in->count * hr_dtype_size(in->dtype) || !hr_kernel_may_write(k, over))
         return hr_kernel_output(k, i, shape, out, err);
     t->buffer = in->buffer;
@@ -117,7 +116,7 @@ void hr__kernel_end(hr_kernel *k)
 
 bool hr_kernel_cancelled(const hr_kernel *k)
 {
-    return atomic_load_explicit(&k->session->cancelled, memory_order_relaxed);
+    return atomic_load_explicit(&k->frame->run->stop, memory_order_relaxed);
 }
 
 /* ---- threads ---- */

@@ -1,63 +1,146 @@
-/* What a session keeps between runs, by kind and name: variables, tables. Nodes of one run that use the same thing are
- * put in order by the plan, so nothing is locked here. */
+/* What sessions keep between runs, by kind and name: variables, tables. A resource stays where it is until the last
+ * session that has it is freed. The executor locks what a node uses; what users call here locks for itself. */
 #include "train/graph/graph_internal.h"
 
 #include <string.h>
+
+struct hr__resources {
+    atomic_int owners;
+    uv_mutex_t lock;
+    hr_resource **list;
+    int count, capacity;
+    hr__map names; /* to the number of the newest of that name */
+};
 
 static void release_variable(void *variable) { hr_tensor_clear(&((hr__variable *)variable)->value); }
 
 static const hr_resource_kind variable_kind = {"variable", sizeof(hr__variable), release_variable};
 
-static void *resource_find(const hr_session *s, const hr_resource_kind *kind, const char *name)
+/* ---- the manager ---- */
+
+hr__resources *hr__resources_new(void)
 {
-    for (int i = hr__map_index(&s->resource_names, name); i >= 0; i = s->resources[i].next - 1)
-        if (strcmp(s->resources[i].kind->name, kind->name) == 0) return s->resources[i].resource;
+    hr__resources *m = hr_calloc(1, sizeof *m);
+    if (m && uv_mutex_init(&m->lock) == 0) {
+        atomic_store(&m->owners, 1);
+        return m;
+    }
+    hr_free(m);
     return NULL;
 }
 
-hr_status hr_session_resource(hr_session *s, const hr_resource_kind *kind, const char *name, void **resource,
+hr__resources *hr__resources_share(hr__resources *m)
+{
+    atomic_fetch_add(&m->owners, 1);
+    return m;
+}
+
+static void resource_free(hr_resource *r)
+{
+    if (r->kind->release) r->kind->release(r->thing);
+    uv_rwlock_destroy(&r->lock);
+    hr_free(r->thing);
+    hr_free(r->name);
+    hr_free(r);
+}
+
+void hr__resources_leave(hr__resources *m)
+{
+    if (!m || atomic_fetch_sub(&m->owners, 1) > 1) return;
+    for (int i = 0; i < m->count; i++) resource_free(m->list[i]);
+    hr_free(m->list);
+    hr__map_free(&m->names);
+    uv_mutex_destroy(&m->lock);
+    hr_free(m);
+}
+
+static hr_resource *resource_find(const hr__resources *m, const hr_resource_kind *kind, const char *name)
+{
+    for (int i = hr__map_index(&m->names, name); i >= 0; i = m->list[i]->next - 1)
+        if (strcmp(m->list[i]->kind->name, kind->name) == 0) return m->list[i];
+    return NULL;
+}
+
+static hr_resource *resource_new(const hr_resource_kind *kind, const char *name)
+{
+    hr_resource *r = hr_calloc(1, sizeof *r);
+    if (!r) return NULL;
+    r->kind = kind;
+    r->name = hr_strdup(name);
+    r->thing = hr_calloc(1, kind->size);
+    if (r->name && r->thing && uv_rwlock_init(&r->lock) == 0) return r;
+    hr_free(r->name);
+    hr_free(r->thing);
+    hr_free(r);
+    return NULL;
+}
+
+static hr_status resource_add(hr__resources *m, const hr_resource_kind *kind, const char *name, hr_resource **out,
                               hr_error *err)
 {
-    *resource = resource_find(s, kind, name);
-    if (*resource) return HR_OK;
-    HR_TRY(hr__grow(&s->resources, s->resource_count, &s->resource_capacity, sizeof *s->resources, err));
-    hr__resource r = {kind, hr_strdup(name), hr_calloc(1, kind->size), hr__map_index(&s->resource_names, name) + 1};
-    hr_status st = r.name && r.resource ? HR_OK : hr_no_memory(err, "a resource");
-    if (st == HR_OK) st = hr__map_set(&s->resource_names, name, strlen(name), s->resource_count, err);
+    HR_TRY(hr__grow(&m->list, m->count, &m->capacity, sizeof *m->list, err));
+    hr_resource *r = resource_new(kind, name);
+    if (!r) return hr_no_memory(err, "a resource");
+    r->next = hr__map_index(&m->names, name) + 1;
+    const hr_status st = hr__map_set(&m->names, name, strlen(name), m->count, err);
     if (st != HR_OK) {
-        hr_free(r.name);
-        hr_free(r.resource);
+        resource_free(r);
         return st;
     }
-    s->resources[s->resource_count++] = r;
-    *resource = r.resource;
+    m->list[m->count++] = *out = r;
     return HR_OK;
 }
 
-hr_status hr_session_variable(hr_session *s, const char *name, void **variable, hr_error *err)
+hr_status hr_session_resource(hr_session *s, const hr_resource_kind *kind, const char *name, hr_resource **resource,
+                              hr_error *err)
+{
+    hr__resources *m = s->resources;
+    uv_mutex_lock(&m->lock);
+    *resource = resource_find(m, kind, name);
+    const hr_status st = *resource ? HR_OK : resource_add(m, kind, name, resource, err);
+    uv_mutex_unlock(&m->lock);
+    return st;
+}
+
+hr_status hr_session_variable(hr_session *s, const char *name, hr_resource **variable, hr_error *err)
 {
     return hr_session_resource(s, &variable_kind, name, variable, err);
 }
 
+hr_tensor hr_resource_handle(hr_resource *resource) { return hr_tensor_of(HR_RESOURCE, HR_SCALAR, resource); }
+
 /* ---- for kernels ---- */
 
-/* NULL: the input is no handle. */
-static hr__variable *variable_of(const hr_kernel *k, int i)
+hr_status hr_kernel_resource(hr_kernel *k, int i, const hr_resource_kind *kind, void **thing, hr_error *err)
 {
-    return i >= 0 && i < k->inputs && k->input[i]->dtype == HR_RESOURCE ? k->input[i]->data : NULL;
+    const hr_tensor *in = k->input[i];
+    const hr_resource *r = in->dtype == HR_RESOURCE ? in->data : NULL;
+    if (r && strcmp(r->kind->name, kind->name) == 0) {
+        *thing = r->thing;
+        return HR_OK;
+    }
+    return hr_fail(err, HR_INVALID_ARGUMENT, "resource.kind", "input %d: expected a handle of a %s, got %s%s%s%s", i,
+                   kind->name, r ? "the " : "none", r ? r->kind->name : "", r ? " " : "", r ? r->name : "");
+}
+
+static hr_status kernel_variable(hr_kernel *k, int i, hr__variable **v, hr_error *err)
+{
+    void *thing;
+    HR_TRY(hr_kernel_resource(k, i, &variable_kind, &thing, err));
+    *v = thing;
+    return HR_OK;
 }
 
 const char *hr_kernel_variable_name(hr_kernel *k, int i)
 {
-    for (int r = 0; i >= 0 && i < k->inputs && r < k->session->resource_count; r++)
-        if (k->session->resources[r].resource == k->input[i]->data) return k->session->resources[r].name;
-    return "";
+    const hr_tensor *in = k->input[i];
+    return in->dtype == HR_RESOURCE && in->data ? ((const hr_resource *)in->data)->name : "";
 }
 
 bool hr_kernel_initialized(hr_kernel *k, int i)
 {
-    const hr__variable *v = variable_of(k, i);
-    return v && v->value.data;
+    hr__variable *v;
+    return kernel_variable(k, i, &v, NULL) == HR_OK && v->value.data;
 }
 
 static hr_status uninitialized(hr_kernel *k, int i, hr_error *err)
@@ -72,17 +155,20 @@ static hr_status uninitialized(hr_kernel *k, int i, hr_error *err)
 
 hr_status hr_kernel_read(hr_kernel *k, int i, hr_tensor *value, hr_error *err)
 {
-    if (!hr_kernel_initialized(k, i)) return uninitialized(k, i, err);
-    *value = variable_of(k, i)->value;
+    hr__variable *v;
+    HR_TRY(kernel_variable(k, i, &v, err));
+    if (!v->value.data) return uninitialized(k, i, err);
+    *value = v->value;
     hr_buffer_ref(value->buffer);
     return HR_OK;
 }
 
 hr_status hr_kernel_borrow(hr_kernel *k, int i, const hr_tensor **value, hr_error *err)
 {
-    if (!hr_kernel_initialized(k, i)) return uninitialized(k, i, err);
-    *value = &variable_of(k, i)->value;
-    return HR_OK;
+    hr__variable *v;
+    HR_TRY(kernel_variable(k, i, &v, err));
+    *value = &v->value;
+    return v->value.data ? HR_OK : uninitialized(k, i, err);
 }
 
 /* Somebody holds the present value: the variable continues with a copy. Strings stay in the old buffer, so they are
@@ -106,8 +192,9 @@ static hr_status make_own(hr_session *s, hr_tensor *value, hr_error *err)
 
 hr_status hr_kernel_update(hr_kernel *k, int i, hr_tensor **value, hr_error *err)
 {
-    hr__variable *v = variable_of(k, i);
-    if (!v || !v->value.data) return uninitialized(k, i, err);
+    hr__variable *v;
+    HR_TRY(kernel_variable(k, i, &v, err));
+    if (!v->value.data) return uninitialized(k, i, err);
     if (!v->value.buffer || hr_buffer_is_shared(v->value.buffer)) HR_TRY(make_own(k->session, &v->value, err));
     *value = &v->value;
     return HR_OK;
@@ -142,54 +229,52 @@ static hr_status resource_check_value(hr_node handle, const hr_tensor *value, hr
 /* A value without a buffer is borrowed (fed, a constant): it is copied. Others are shared until one side writes. */
 hr_status hr_kernel_assign(hr_kernel *k, int i, int value, hr_error *err)
 {
-    if (!variable_of(k, i) || value < 0 || value >= k->inputs) return uninitialized(k, variable_of(k, i) ? -1 : i, err);
-    HR_TRY(resource_check_value(hr_node_input(k->node, i), k->input[value], err));
-    return set_value(k->session, variable_of(k, i), k->input[value], true, err);
+    hr__variable *v;
+    HR_TRY(kernel_variable(k, i, &v, err));
+    HR_TRY(check_value(hr_node_input(k->node, i), k->input[value], err));
+    return set_value(k->session, v, k->input[value], true, err);
 }
 
 /* ---- for users ---- */
 
-static hr_status find_variable(hr_session *s, hr_node node, hr__variable **v, const char **name, hr_error *err)
+static hr_status find_variable(hr_session *s, hr_node node, hr_resource **out, hr_error *err)
 {
     const hr_variable_info *info = hr_variable_of(node);
-    if (!info || node.graph != s->graph)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "variable.unknown",
-                       "session: expected a variable of its graph, got node '%s'", hr_node_name(node));
-    void *found;
-    HR_TRY(hr_session_variable(s, info->name, &found, err));
-    *v = found;
-    *name = info->name;
-    return HR_OK;
+    if (info && node.graph == s->graph) return hr_session_variable(s, info->name, out, err);
+    return hr_fail(err, HR_INVALID_ARGUMENT, "variable.unknown",
+                   "session: expected a variable of its graph, got node '%s'", hr_node_name(node));
 }
 
 hr_status hr_session_get(hr_session *s, hr_node variable, hr_tensor *out, hr_error *err)
 {
-    hr__variable *v = NULL;
-    const char *name = "";
+    hr_resource *r = NULL;
     *out = (hr_tensor){0};
     if (!s) return hr_no_memory(err, "a session");
-    HR_TRY(find_variable(s, variable, &v, &name, err));
-    if (!v->value.data)
-        return hr_fail(err, HR_FAILED_PRECONDITION, "variable.uninitialized",
-                       "expected variable '%s' to have a value, but it has none; initialize or restore it", name);
-    *out = v->value;
+    HR_TRY(find_variable(s, variable, &r, err));
+    uv_rwlock_rdlock(&r->lock);
+    *out = ((const hr__variable *)r->thing)->value;
     hr_buffer_ref(out->buffer);
-    return HR_OK;
+    uv_rwlock_rdunlock(&r->lock);
+    if (out->data) return HR_OK;
+    return hr_fail(err, HR_FAILED_PRECONDITION, "variable.uninitialized",
+                   "expected variable '%s' to have a value, but it has none; initialize or restore it", r->name);
 }
 
 hr_status hr_session_set(hr_session *s, hr_node variable, const hr_tensor *value, hr_error *err)
 {
-    hr__variable *v = NULL;
-    const char *name = "";
+    hr_resource *r = NULL;
     hr_tensor given;
     if (!s) return hr_no_memory(err, "a session");
     if (!value)
         return hr_fail(err, HR_INVALID_ARGUMENT, "variable.shape", "hr_session_set: expected a tensor, got NULL");
-    HR_TRY(find_variable(s, variable, &v, &name, err));
-    const hr_status st = hr__check_tensor(value, "variable.shape", &given.count, err);
-    if (st != HR_OK) hr_error_prefix(err, "variable '%s': ", name);
+    HR_TRY(find_variable(s, variable, &r, err));
+    hr_status st = hr__check_tensor(value, "variable.shape", &given.count, err);
+    if (st != HR_OK) hr_error_prefix(err, "variable '%s': ", r->name);
     HR_TRY(st);
     HR_TRY(resource_check_value(hr_variable_of(variable)->handle, value, err));
     given = hr_tensor_of(value->dtype, value->shape, value->data);
-    return set_value(s, v, &given, false, err);
+    uv_rwlock_wrlock(&r->lock);
+    st = set_value(s, r->thing, &given, false, err);
+    uv_rwlock_wrunlock(&r->lock);
+    return st;
 }

@@ -4,18 +4,21 @@
 
 #include <string.h>
 
-hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *opts)
+hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *given)
 {
+    const hr_session_opts opts = HR_OPTIONS(hr_session_opts, given);
     hr_session *s = g ? hr_calloc(1, sizeof *s) : NULL;
     if (!s) return NULL;
-    const int *workers = HR_OPTIONS(hr_session_opts, opts).workers;
+    const int *workers = opts.workers;
     s->graph = g;
+    s->instance = (hr__instance){.graph = g, .session = s};
     s->inline_only = workers && *workers == 0;
     s->lock_made = uv_mutex_init(&s->lock) == 0;
-    s->woken_made = uv_cond_init(&s->woken) == 0;
+    s->planning_made = uv_mutex_init(&s->planning) == 0;
     s->buffers = hr__buffers_new();
+    s->resources = opts.share ? hr__resources_share(opts.share->resources) : hr__resources_new();
     s->client = (hr__client){.run_one = hr__execute_one, .max_workers = workers ? *workers : -1};
-    if (s->lock_made && s->woken_made && s->buffers) {
+    if (s->lock_made && s->planning_made && s->buffers && s->resources) {
         s->joined = !s->inline_only && hr__pool_join(&s->client, NULL) == HR_OK;
         if (s->joined || s->inline_only) return s;
     }
@@ -23,45 +26,29 @@ hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *opts)
     return NULL;
 }
 
-static void free_states(hr_session *s)
-{
-    for (int32_t i = 0; i < s->state_count; i++) {
-        hr__node_state *state = &s->states[i];
-        const hr__node *n = s->graph->nodes[i];
-        for (int j = 0; state->fixed && j < n->outputs; j++) hr_buffer_unref(state->fixed[j].buffer);
-        hr_free(state->fixed);
-        if (state->prepared && n->op->release) n->op->release(state->state);
-        hr_free(state->state);
-    }
-    hr_free(s->states);
-}
-
 void hr_session_free(hr_session *s)
 {
     if (!s) return;
     if (s->joined) hr__pool_leave(&s->client);
-    while (s->plans) {
-        hr__plan *plan = s->plans;
-        s->plans = plan->link;
-        hr__plan_free(plan);
-    }
-    free_states(s);
-    for (int i = 0; i < s->resource_count; i++) {
-        s->resources[i].kind->release(s->resources[i].resource);
-        hr_free(s->resources[i].resource);
-        hr_free(s->resources[i].name);
-    }
-    hr_free(s->resources);
-    hr__map_free(&s->resource_names);
+    hr__plans_free(s);
+    hr__instance_free(&s->instance);
+    hr__resources_leave(s->resources);
     hr__buffers_close(s->buffers);
-    if (s->woken_made) uv_cond_destroy(&s->woken);
+    if (s->planning_made) uv_mutex_destroy(&s->planning);
     if (s->lock_made) uv_mutex_destroy(&s->lock);
     hr_free(s);
 }
 
 void hr_session_cancel(hr_session *s)
 {
-    if (s) atomic_store(&s->cancelled, true);
+    if (!s) return;
+    uv_mutex_lock(&s->lock);
+    s->cancel_next = !s->runs;
+    for (hr__run *run = s->runs; run; run = run->next) {
+        run->cancelled = true;
+        atomic_store_explicit(&run->stop, true, memory_order_release);
+    }
+    uv_mutex_unlock(&s->lock);
 }
 
 const hr_error *hr_session_error(const hr_session *s)
@@ -89,12 +76,12 @@ static hr_status check_feed(const hr_feed *feed, int64_t *count, hr_error *err)
 }
 
 /* A fed slot borrows: without a buffer it is neither dropped nor written over. */
-static hr_status set_feeds(hr__plan *plan, const hr_feed *feeds, int count, hr_error *err)
+static hr_status set_feeds(hr__frame *frame, const hr_feed *feeds, int count, hr_error *err)
 {
     for (int i = 0; i < count; i++) {
         int64_t values;
         HR_TRY(check_feed(&feeds[i], &values, err));
-        hr_tensor *slot = &plan->slots[plan->feed_slot[i]];
+        hr_tensor *slot = &frame->slots[frame->plan->feed_slot[i]];
         *slot = feeds[i].value;
         slot->count = values;
         slot->buffer = NULL;
@@ -119,12 +106,13 @@ static hr_status session_give(const hr_tensor *slot, hr_tensor *out, hr_error *e
     return HR_OK;
 }
 
-static hr_status give_fetches(const hr__plan *plan, hr_tensor *out, hr_error *err)
+static hr_status give_fetches(const hr__frame *frame, hr_tensor *out, hr_error *err)
 {
+    const hr__plan *plan = frame->plan;
     for (int i = 0; i < plan->fetches; i++) {
         if (out) out[i] = (hr_tensor){0};
         if (!out || plan->fetch_slot[i] < 0) continue;
-        const hr_status st = session_give(&plan->slots[plan->fetch_slot[i]], &out[i], err);
+        const hr_status st = session_give(&frame->slots[plan->fetch_slot[i]], &out[i], err);
         for (int j = 0; st != HR_OK && j < i; j++) hr_tensor_clear(&out[j]);
         HR_TRY(st);
     }
@@ -140,52 +128,101 @@ static bool any_variable(const hr_node *fetches, int count)
 
 /* ---- the run ---- */
 
-static hr_status run_plan(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
-                          hr_tensor *out)
+static void begin_run(hr__run *run, hr_session *s)
+{
+    *run = (hr__run){.session = s};
+    uv_mutex_lock(&s->lock);
+    run->cancelled = s->cancel_next;
+    atomic_init(&run->stop, s->cancel_next);
+    s->cancel_next = false;
+    run->next = s->runs;
+    s->runs = run;
+    uv_mutex_unlock(&s->lock);
+}
+
+/* Whether it was cancelled. */
+static bool end_run(hr__run *run)
+{
+    hr_session *s = run->session;
+    hr__run **at = &s->runs;
+    uv_mutex_lock(&s->lock);
+    while (*at != run) at = &(*at)->next;
+    *at = run->next;
+    uv_mutex_unlock(&s->lock);
+    return run->cancelled;
+}
+
+/* What happened before it was cancelled stays; nothing is given. */
+static hr_status run_plan(hr_session *s, hr__plan *plan, const hr_feed *feeds, int feed_count, hr_tensor *out,
+                          hr_error *err)
+{
+    hr__run run;
+    hr__frame *frame = NULL;
+    begin_run(&run, s);
+    hr_status st = hr__frame_get(&run, plan, &frame, err);
+    if (st == HR_OK) st = set_feeds(frame, feeds, feed_count, err);
+    if (st == HR_OK) st = hr__execute(frame, err);
+    if (end_run(&run) && st == HR_OK)
+        st = hr_fail(err, HR_CANCELLED, "session.cancelled", "session: the run was cancelled");
+    if (st == HR_OK) st = give_fetches(frame, out, err);
+    if (frame) hr__frame_put(frame);
+    return st;
+}
+
+static hr_status run_nodes(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
+                           hr_tensor *out, hr_error *err)
 {
     hr__plan *plan;
     if (s->graph->error.code != HR_OK) {
-        s->error = s->graph->error;
-        return s->error.code;
+        *err = s->graph->error;
+        return err->code;
     }
-    HR_TRY(hr__plan_get(s, feeds, feed_count, fetches, fetch_count, &plan, &s->error));
-    HR_TRY(set_feeds(plan, feeds, feed_count, &s->error));
-    HR_TRY(hr__execute(s, plan, &s->error));
-    const hr_status st = give_fetches(plan, out, &s->error);
-    hr__fetch_done(plan);
+    HR_TRY(hr__plan_acquire(s, feeds, feed_count, fetches, fetch_count, &plan, err));
+    const hr_status st = run_plan(s, plan, feeds, feed_count, out, err);
+    hr__plan_release(s, plan);
     return st;
 }
 
 /* Fetching a variable fetches its value. */
 static hr_status run_values(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches,
-                            int fetch_count, hr_tensor *out)
+                            int fetch_count, hr_tensor *out, hr_error *err)
 {
     hr_node *values = hr_memdup(fetches, sizeof *values * (size_t)fetch_count);
-    if (!values) return hr_no_memory(&s->error, "a run");
+    if (!values) return hr_no_memory(err, "a run");
     for (int i = 0; i < fetch_count; i++) {
         const hr_variable_info *info = hr_variable_of(values[i]);
         if (info && hr_node_dtype(values[i]) == HR_RESOURCE) values[i] = info->read;
     }
-    const hr_status st = run_plan(s, feeds, feed_count, values, fetch_count, out);
+    const hr_status st = run_nodes(s, feeds, feed_count, values, fetch_count, out, err);
     hr_free(values);
     return st;
+}
+
+static hr_status run_checked(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches,
+                             int fetch_count, hr_tensor *out, hr_error *err)
+{
+    if ((!feeds && feed_count > 0) || feed_count < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "session.feed", "expected %d feeds, got NULL", feed_count);
+    if ((!fetches && fetch_count > 0) || fetch_count < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "session.fetch", "expected %d fetches, got NULL", fetch_count);
+    if (any_variable(fetches, fetch_count)) return run_values(s, feeds, feed_count, fetches, fetch_count, out, err);
+    return run_nodes(s, feeds, feed_count, fetches, fetch_count, out, err);
 }
 
 hr_status hr_session_run(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
                          hr_tensor *out, hr_error *err)
 {
-    hr_status st;
+    hr_error failed;
     if (!s) return hr_no_memory(err, "a session");
-    s->error.code = HR_OK;
-    if (!feeds && feed_count > 0)
-        st = hr_fail(&s->error, HR_INVALID_ARGUMENT, "session.feed", "expected %d feeds, got NULL", feed_count);
-    else if (!fetches && fetch_count > 0)
-        st = hr_fail(&s->error, HR_INVALID_ARGUMENT, "session.fetch", "expected %d fetches, got NULL", fetch_count);
-    else if (any_variable(fetches, fetch_count))
-        st = run_values(s, feeds, feed_count, fetches, fetch_count, out);
+    failed.code = HR_OK;
+    const hr_status st = run_checked(s, feeds, feed_count, fetches, fetch_count, out, &failed);
+    if (st != HR_OK && failed.code == HR_OK) failed.code = st;
+    if (st != HR_OK && err) *err = failed;
+    uv_mutex_lock(&s->lock);
+    if (st == HR_OK)
+        s->error.code = HR_OK;
     else
-        st = run_plan(s, feeds, feed_count, fetches, fetch_count, out);
-    if (st != HR_OK && s->error.code == HR_OK) s->error.code = st;
-    if (st != HR_OK && err) *err = s->error;
+        s->error = failed;
+    uv_mutex_unlock(&s->lock);
     return st;
 }

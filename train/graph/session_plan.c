@@ -34,7 +34,7 @@ typedef struct users {
 } users;
 
 typedef struct planner {
-    hr_session *s;
+    hr__instance *in;
     hr_graph *g;
     const hr_feed *feeds;
     const hr_node *fetches;
@@ -119,22 +119,7 @@ static void mark_needed(planner *p)
 
 /* ---- slots and steps ---- */
 
-static hr_status fixed_value(planner *p, int32_t id)
-{
-    hr__node_state *state = &p->s->states[id];
-    const hr__node *n = p->g->nodes[id];
-    if (state->fixed) return HR_OK;
-    hr_tensor *outputs = hr_calloc((size_t)n->outputs + 1, sizeof *outputs);
-    if (!outputs) return hr_no_memory(p->err, "a constant");
-    const hr_status st = hr__compute_alone(p->s, (hr_node){p->g, id, 0}, outputs, p->err);
-    if (st == HR_OK)
-        state->fixed = outputs;
-    else
-        hr_free(outputs);
-    return st;
-}
-
-static hr_status session_plan_lay_out(planner *p)
+static hr_status lay_out(planner *p)
 {
     hr__plan *plan = p->plan;
     for (int32_t id = 0; id < p->g->node_count; id++) {
@@ -143,8 +128,8 @@ static hr_status session_plan_lay_out(planner *p)
         p->slot_of[id] = plan->slot_count;
         plan->slot_count += n->outputs;
         if (n->op->traits & HR_FIXED) {
-            HR_TRY(fixed_value(p, id));
             p->fixed_nodes[p->fixed_count++] = id;
+            plan->fixed_count += n->outputs;
         } else {
             p->step_of[id] = plan->step_count++;
         }
@@ -165,18 +150,25 @@ static hr_status session_plan_make_step(planner *p, int32_t id)
     hr__plan *plan = p->plan;
     const hr__node *n = p->g->nodes[id];
     hr__step *step = &plan->steps[p->step_of[id]];
-    step->node = n;
-    step->handle = (hr_node){p->g, id, n->outputs > 0 ? 0 : -1};
-    step->first_output = p->slot_of[id];
-    step->input = hr__arena_get(&plan->arena, sizeof *step->input * (size_t)(n->inputs + 1));
-    step->slot = hr__arena_get(&plan->arena, sizeof *step->slot * (size_t)(n->inputs + 1));
-    if (!step->input || !step->slot) return hr_no_memory(p->err, "a plan");
+    hr__node_state *state;
+    HR_TRY(hr__node_state_get(p->in, id, &state, p->err));
+    *step = (hr__step){.node = n,
+                       .handle = {p->g, id, n->outputs > 0 ? 0 : -1},
+                       .state = state->state,
+                       .alone = state->alone,
+                       .slot = hr__arena_get(&plan->arena, sizeof *step->slot * (size_t)(n->inputs + 1)),
+                       .first_input = plan->input_count,
+                       .first_output = p->slot_of[id]};
+    if (!step->slot) return hr_no_memory(p->err, "a plan");
     for (int i = 0; i < n->inputs; i++) {
         step->slot[i] = slot(p, n->input[i]);
-        step->input[i] = &plan->slots[step->slot[i]];
+        step->resources += hr_node_dtype(n->input[i]) == HR_RESOURCE;
         plan->slot_uses[step->slot[i]]++;
     }
-    return hr__session_state(p->s, step->handle, &step->state, p->err);
+    plan->input_count += n->inputs;
+    if (step->resources <= HR__MAX_HANDLES) return HR_OK;
+    return hr_fail(p->err, HR_INVALID_ARGUMENT, "graph.inputs", "node '%s': expected at most %d handles, got %d",
+                   n->name, HR__MAX_HANDLES, step->resources);
 }
 
 static void session_plan_hold(hr__plan *plan, int32_t slot)
@@ -184,31 +176,37 @@ static void session_plan_hold(hr__plan *plan, int32_t slot)
     if (slot >= 0) plan->slot_uses[slot]++;
 }
 
+static hr_status fill_fixed_slots(planner *p)
+{
+    hr__plan *plan = p->plan;
+    hr__fixed_slot *next = plan->fixed;
+    for (int i = 0; i < p->fixed_count; i++) {
+        const int32_t id = p->fixed_nodes[i];
+        const hr_tensor *outputs;
+        HR_TRY(hr__fixed_outputs(p->in, id, &outputs, p->err));
+        for (int j = 0; j < p->g->nodes[id]->outputs; j++) {
+            *next++ = (hr__fixed_slot){p->slot_of[id] + j, outputs[j]};
+            session_plan_hold(plan, p->slot_of[id] + j);
+        }
+    }
+    return HR_OK;
+}
+
 static hr_status make_steps(planner *p)
 {
     hr__plan *plan = p->plan;
     hr__arena *arena = &plan->arena;
     const size_t slots = (size_t)plan->slot_count + 1, steps = (size_t)plan->step_count + 1;
-    plan->slots = hr__arena_get(arena, slots * sizeof *plan->slots);
     plan->slot_uses = hr__arena_get(arena, slots * sizeof *plan->slot_uses);
-    plan->uses = hr__arena_get(arena, slots * sizeof *plan->uses);
     plan->steps = hr__arena_get(arena, steps * sizeof *plan->steps);
-    plan->pending = hr__arena_get(arena, steps * sizeof *plan->pending);
-    plan->ready = hr__arena_get(arena, steps * sizeof *plan->ready);
-    if (!plan->slots || !plan->slot_uses || !plan->uses || !plan->steps || !plan->pending || !plan->ready)
-        return hr_no_memory(p->err, "a plan");
+    plan->fixed = hr__arena_get(arena, ((size_t)plan->fixed_count + 1) * sizeof *plan->fixed);
+    plan->nanoseconds = hr__arena_get(arena, steps * sizeof *plan->nanoseconds);
+    if (!plan->slot_uses || !plan->steps || !plan->fixed || !plan->nanoseconds) return hr_no_memory(p->err, "a plan");
     for (int32_t id = 0; id < p->g->node_count; id++)
         if (p->step_of[id] >= 0) HR_TRY(session_plan_make_step(p, id));
     for (int i = 0; i < p->fetch_count; i++) session_plan_hold(plan, plan->fetch_slot[i] = slot(p, p->fetches[i]));
     for (int i = 0; i < p->feed_count; i++) session_plan_hold(plan, plan->feed_slot[i]);
-    for (int i = 0; i < p->fixed_count; i++) {
-        const int32_t id = p->fixed_nodes[i];
-        for (int j = 0; j < p->g->nodes[id]->outputs; j++) {
-            plan->slots[p->slot_of[id] + j] = p->s->states[id].fixed[j];
-            session_plan_hold(plan, p->slot_of[id] + j);
-        }
-    }
-    return HR_OK;
+    return fill_fixed_slots(p);
 }
 
 /* ---- edges ---- */
@@ -234,14 +232,15 @@ static hr_status add_data_edges(planner *p)
     return HR_OK;
 }
 
-/* The resource of a handle; NULL if the node uses none by its input i. */
+/* The resource of a handle; NULL if the node uses none by its input i. A handle that only the run knows stands for a
+ * resource of its own. */
 static const void *used_resource(const planner *p, const hr__node *n, int i)
 {
     if (hr_node_dtype(n->input[i]) != HR_RESOURCE) return NULL;
     hr_node origin = n->input[i];
     while (strcmp(hr_node_op(origin), "Identity") == 0) origin = hr_node_input(origin, 0);
-    const hr_tensor *fixed = p->s->states[origin.id].fixed;
-    return fixed ? fixed[origin.output].data : NULL;
+    const hr__node_state *state = p->in->states[origin.id];
+    return state && state->fixed ? state->fixed[origin.output].data : &hr__node_of(origin)->type[origin.output];
 }
 
 /* Lists for each node the ones that take its values, from the oldest to the newest. */
@@ -381,77 +380,34 @@ static hr__plan *new_plan(planner *p)
 {
     hr__plan *plan = hr_calloc(1, sizeof *plan);
     if (!plan) return NULL;
-    const size_t total = (size_t)(p->feed_count + p->fetch_count) + 1;
     plan->feeds = p->feed_count;
     plan->fetches = p->fetch_count;
-    plan->key = hr__arena_get(&plan->arena, total * 2 * sizeof *plan->key);
-    plan->feed_slot = hr__arena_get(&plan->arena, total * sizeof *plan->feed_slot);
-    plan->fetch_slot = hr__arena_get(&plan->arena, total * sizeof *plan->fetch_slot);
-    if (plan->key && plan->feed_slot && plan->fetch_slot) {
-        int32_t *key = plan->key;
-        for (int i = 0; i < p->feed_count; i++) *key++ = p->feeds[i].node.id, *key++ = p->feeds[i].node.output;
-        for (int i = 0; i < p->fetch_count; i++) *key++ = p->fetches[i].id, *key++ = p->fetches[i].output;
-        return plan;
-    }
+    hr_node *fed = hr__arena_get(&plan->arena, ((size_t)p->feed_count + 1) * sizeof *fed);
+    plan->feed_slot = hr__arena_get(&plan->arena, ((size_t)p->feed_count + 1) * sizeof *plan->feed_slot);
+    plan->fetch_slot = hr__arena_get(&plan->arena, ((size_t)p->fetch_count + 1) * sizeof *plan->fetch_slot);
+    for (int i = 0; fed && i < p->feed_count; i++) fed[i] = p->feeds[i].node;
+    plan->feed_node = fed;
+    if (fed && plan->feed_slot && plan->fetch_slot) return plan;
     hr__plan_free(plan);
     return NULL;
 }
 
 void hr__plan_free(hr__plan *plan)
 {
+    while (plan->frames) {
+        hr__frame *frame = plan->frames;
+        plan->frames = frame->next;
+        hr__frame_free(frame);
+    }
     hr__arena_free(&plan->arena);
     hr_free(plan);
 }
 
-static bool is_node(const hr_graph *g, const int32_t *key, hr_node node)
-{
-    return node.graph == g && key[0] == node.id && key[1] == node.output;
-}
-
-static bool session_plan_fits(const hr_graph *g, const hr__plan *plan, const hr_feed *feeds, int feed_count,
-                              const hr_node *fetches, int fetch_count)
-{
-    if (plan->feeds != feed_count || plan->fetches != fetch_count) return false;
-    const int32_t *key = plan->key;
-    for (int i = 0; i < feed_count; i++, key += 2)
-        if (!is_node(g, key, feeds[i].node)) return false;
-    for (int i = 0; i < fetch_count; i++, key += 2)
-        if (!is_node(g, key, fetches[i])) return false;
-    return true;
-}
-
-static hr__plan *find_plan(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count)
-{
-    for (hr__plan **at = &s->plans; *at; at = &(*at)->link) {
-        hr__plan *plan = *at;
-        if (!session_plan_fits(s->graph, plan, feeds, feed_count, fetches, fetch_count)) continue;
-        *at = plan->link;
-        plan->link = s->plans;
-        s->plans = plan;
-        return plan;
-    }
-    return NULL;
-}
-
-static hr_status session_plan_reserve_states(hr_session *s, hr_error *err)
-{
-    if (s->state_count >= s->graph->node_count) return HR_OK;
-    hr__node_state *grown = hr_realloc(s->states, sizeof *grown * (size_t)s->graph->node_count);
-    if (!grown) return hr_no_memory(err, "a session");
-    memset(grown + s->state_count, 0, sizeof *grown * (size_t)(s->graph->node_count - s->state_count));
-    s->states = grown;
-    s->state_count = s->graph->node_count;
-    return HR_OK;
-}
-
-hr_status hr__plan_get(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
+hr_status hr__plan_new(hr__instance *in, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
                        hr__plan **out, hr_error *err)
 {
-    *out = find_plan(s, feeds, feed_count, fetches, fetch_count);
-    if (*out) return HR_OK;
-    HR_TRY(session_plan_reserve_states(s, err));
-    planner p = {.s = s,
-                 .g = s->graph,
+    planner p = {.in = in,
+                 .g = in->graph,
                  .feeds = feeds,
                  .fetches = fetches,
                  .feed_count = feed_count,
@@ -475,7 +431,6 @@ hr_status hr__plan_get(hr_session *s, const hr_feed *feeds, int feed_count, cons
         if (p.plan) hr__plan_free(p.plan);
         return st;
     }
-    p.plan->link = s->plans;
-    s->plans = *out = p.plan;
+    *out = p.plan;
     return HR_OK;
 }

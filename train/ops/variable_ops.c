@@ -5,7 +5,7 @@
 /* ---- the handle ---- */
 
 typedef struct handle_state {
-    void *variable;
+    hr_resource *variable;
 } handle_state;
 
 static hr_status handle_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
@@ -18,7 +18,7 @@ static hr_status handle_prepare(hr_node node, hr_session *session, void *state, 
 static hr_status handle_compute(hr_kernel *k, hr_error *err)
 {
     (void)err;
-    hr_kernel_give(k, 0, hr_tensor_of(HR_RESOURCE, HR_SCALAR, ((const handle_state *)k->state)->variable));
+    hr_kernel_give(k, 0, hr_resource_handle(((const handle_state *)k->state)->variable));
     return HR_OK;
 }
 

@@ -234,6 +234,140 @@ static void two_sessions_of_one_graph_have_values_of_their_own(void **state)
     hr_graph_free(g);
 }
 
+/* ---- runs at the same time ---- */
+
+enum { THREADS = 4, RUNS = 200 };
+
+typedef struct together {
+    hr_session *session;
+    hr_node x, y, add;
+    int number, wrong;
+} together;
+
+/* Its own values in, its own values out, and one added to the variable each time. */
+static void run_often(void *user)
+{
+    together *t = user;
+    for (int i = 0; i < RUNS; i++) {
+        hr_error err;
+        hr_tensor out[2];
+        const float value = (float)(t->number * RUNS + i);
+        const hr_feed feed = {t->x, hr_tensor_of(HR_FLOAT, HR_SCALAR, &value)};
+        const hr_node fetch[] = {t->y, t->add};
+        if (hr_session_run(t->session, &feed, 1, fetch, 2, out, &err) != HR_OK) {
+            t->wrong++;
+            continue;
+        }
+        t->wrong += *(const float *)out[0].data != 2 * value + 1;
+        hr_tensor_clear(&out[0]);
+    }
+}
+
+static void run_together(bool parallel, int workers)
+{
+    hr_error err = {0};
+    uv_thread_t threads[THREADS];
+    together of[THREADS];
+    hr_tensor sum;
+    hr_set_threads(workers);
+    hr_graph *g = hr_graph_new();
+    const hr_node one = hr_scalar(g, HR_FLOAT, 1);
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SCALAR), y = hr_add(hr_add(x, x), one);
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros());
+    hr_node add = hr_target(hr_assign_add(w, one)), init = hr_global_variables_initializer(g);
+    hr_session *s = hr_session_new(g);
+    s->always_parallel = parallel;
+    assert_ok(hr_session_run(s, NULL, 0, &init, 1, NULL, &err), &err);
+    for (int i = 0; i < THREADS; i++) {
+        of[i] = (together){s, x, y, add, i, 0};
+        assert_int_equal(uv_thread_create(&threads[i], run_often, &of[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) uv_thread_join(&threads[i]);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(of[i].wrong, 0);
+    assert_ok(hr_session_get(s, w, &sum, &err), &err);
+    assert_exactly(*(float *)sum.data, THREADS * RUNS);
+    hr_tensor_clear(&sum);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+static void runs_at_the_same_time_do_not_see_each_other(void **state)
+{
+    (void)state;
+    run_together(false, 2);
+    run_together(true, 2);
+}
+
+static void cancelling_ends_all_runs_that_are_under_way(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_graph *g = hr_graph_new();
+    hr_graph_use(g, &spin);
+    hr_node y = hr_target(hr_new_node(g, "Test>Spin", .input_count = 0));
+    hr_session *s = hr_session_new(g);
+    uv_thread_t other;
+    atomic_store(&spinning, 0);
+    assert_int_equal(uv_thread_create(&other, cancel_when_spinning, s), 0);
+    assert_status(hr_session_run(s, NULL, 0, &y, 1, NULL, &err), HR_CANCELLED);
+    uv_thread_join(&other);
+    hr_session_cancel(s); /* nothing is under way: the next one */
+    assert_status(hr_session_run(s, NULL, 0, &y, 1, NULL, &err), HR_CANCELLED);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+/* ---- plans and resources ---- */
+
+static void many_plans_are_made_used_and_dropped(void **state)
+{
+    enum { PLANS = 1000 };
+    (void)state;
+    hr_error err = {0};
+    hr_node sums[PLANS];
+    hr_graph *g = hr_graph_new();
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SCALAR);
+    for (int i = 0; i < PLANS; i++) sums[i] = hr_add(x, hr_scalar(g, HR_FLOAT, i));
+    hr_session *s = hr_session_new(g);
+    for (int i = 0; i < 3 * PLANS; i++) {
+        const int at = i < PLANS ? i : (int)((i * UINT64_C(2654435761)) % PLANS);
+        hr_tensor out;
+        const hr_feed feed = {x, hr_tensor_of(HR_FLOAT, HR_SCALAR, &(float){0.5f})};
+        assert_ok(hr_session_run(s, &feed, 1, &sums[at], 1, &out, &err), &err);
+        assert_exactly(*(float *)out.data, (float)at + 0.5f);
+        hr_tensor_clear(&out);
+        assert_less(s->plan_count, HR__MAX_PLANS + 1);
+        assert_less(s->plan_keys.count, 2 * HR__MAX_PLANS + 1);
+    }
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+/* Another graph, a session of its own, the same variables: they outlive the session that made them. */
+static void sessions_share_variables_where_asked(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_tensor out;
+    hr_graph *g = hr_graph_new(), *other = hr_graph_new();
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SCALAR, .initializer = hr_ones());
+    hr_node v = hr_get_variable(other, "w", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros());
+    hr_node init = hr_global_variables_initializer(g), add = hr_target(hr_assign_add(v, v));
+    hr_session *first = hr_session_new(g), *second = hr_session_new(other, .share = first);
+    assert_ok(hr_session_run(first, NULL, 0, &init, 1, NULL, &err), &err);
+    assert_ok(hr_session_run(second, NULL, 0, &add, 1, NULL, &err), &err);
+    assert_ok(hr_session_get(first, w, &out, &err), &err);
+    assert_exactly(*(float *)out.data, 2);
+    hr_tensor_clear(&out);
+    hr_session_free(first);
+    assert_ok(hr_session_get(second, v, &out, &err), &err);
+    assert_exactly(*(float *)out.data, 2);
+    hr_tensor_clear(&out);
+    hr_session_free(second);
+    hr_graph_free(other);
+    hr_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +377,10 @@ int main(void)
         cmocka_unit_test(a_kernel_sees_that_its_run_is_cancelled_and_nothing_follows_it),
         cmocka_unit_test(uses_of_a_variable_run_in_the_order_in_which_they_were_made),
         cmocka_unit_test(two_sessions_of_one_graph_have_values_of_their_own),
+        cmocka_unit_test(runs_at_the_same_time_do_not_see_each_other),
+        cmocka_unit_test(cancelling_ends_all_runs_that_are_under_way),
+        cmocka_unit_test(many_plans_are_made_used_and_dropped),
+        cmocka_unit_test(sessions_share_variables_where_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
