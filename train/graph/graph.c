@@ -29,6 +29,7 @@ void hr_graph_free(hr_graph *g)
     hr_free(g->scope);
     hr_free(g->variable_scope);
     hr__map_free(&g->by_name);
+    hr__map_free(&g->signature_names);
     hr__map_free(&g->names_in_use);
     hr__map_free(&g->variable_names);
     hr_free(g->foreign);

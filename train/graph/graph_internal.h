@@ -21,6 +21,14 @@ char *hr__arena_text(hr__arena *arena, const char *text, size_t size);
 void *hr__arena_copy(hr__arena *arena, const void *p, size_t size);
 void hr__arena_free(hr__arena *arena);
 
+/* ---- known_ops.c: ops and their signatures ---- */
+
+/* A line of opdefs.def. */
+typedef struct hr__opdef {
+    const char *name, *inputs, *outputs, *attrs, *flags;
+} hr__opdef;
+const hr__opdef *hr__opdef_named(const char *name); /* NULL: there is none */
+
 /* ---- signature.c: what an op's strings say ---- */
 
 enum { HR__MAX_ARGS = 24, HR__MAX_ATTRS = 24 };
@@ -29,25 +37,32 @@ typedef struct hr__arg {
     const char *name;
     hr_dtype type;                         /* where no attribute says it */
     int type_attr, number_attr, list_attr; /* indices; -1: none */
+    bool ref;                              /* takes or gives a variable itself, not its value */
 } hr__arg;
 
 typedef struct hr__attr_def {
     const char *name;
     hr_attr_kind kind;
-    uint32_t types; /* bits of the types allowed */
-    int64_t min;    /* of an int, of a list's length; INT64_MIN: none */
+    uint32_t types;     /* bits of the types that the signature allows */
+    uint32_t kernels;   /* and of those that the kernel takes */
+    int64_t min;        /* of an int, of a list's length; INT64_MIN: none */
+    const char **words; /* of a string: what it may be; NULL: anything */
+    int word_count;
     bool has_default;
     hr_attr value;
 } hr__attr_def;
 
 typedef struct hr__signature {
     const hr_graph_op *op;
+    const char *inputs_text; /* for messages; NULL: none */
     int inputs, outputs, attrs;
     hr__arg input[HR__MAX_ARGS], output[HR__MAX_ARGS];
     hr__attr_def attr[HR__MAX_ATTRS];
 } hr__signature;
 
-hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, hr__signature *out, hr_error *err);
+/* The signature is that of the descriptor, or, where it says none, that of `def`, which may be NULL. */
+hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, const hr__opdef *def, hr__signature *out,
+                              hr_error *err);
 int hr__signature_attr(const hr__signature *sig, const char *name, size_t size); /* -1: none */
 
 /* ---- the graph ---- */
@@ -60,7 +75,9 @@ typedef struct hr__node {
     const hr_node *input, *control;
     const hr_dtype *type; /* of each output */
     hr_shape *shape;
-    hr_attr *attr;
+    hr_attr *attr; /* those of the signature, then others that came with it */
+    int attrs;
+    const char *device;
     int variable;  /* 1 + the variable whose handle it is; 0: none */
     uint32_t mark; /* the newest node that took it as a control input has this number */
 } hr__node;
@@ -88,6 +105,7 @@ struct hr_graph {
     int32_t node_count, node_capacity;
     const hr__signature **signatures;
     int signature_count, signature_capacity;
+    hr__map signature_names;     /* to the index */
     const hr_graph_op **foreign; /* of hr_graph_use */
     int foreign_count, foreign_capacity;
     hr__map by_name;      /* to the id */
@@ -118,7 +136,7 @@ hr_node hr__graph_no_memory(hr_graph *g, const char *what);
 /* The name made unique, with the scope in front unless it ends in '/'. In the arena; NULL: no memory. */
 const char *hr__unique_name(hr_graph *g, const char *name);
 const hr__signature *hr__graph_signature(hr_graph *g, const char *op, hr_error *err);
-/* A copy of an attribute's value in the arena. */
+/* Checks an attribute's value and copies it into the arena. */
 hr_status hr__attr_copy(hr__arena *arena, hr_attr *attr, hr_error *err);
 /* Reads a variable where a value is wanted. */
 hr_node hr__node_value(hr_node node);

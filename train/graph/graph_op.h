@@ -30,7 +30,18 @@ typedef enum hr_attr_kind {
     HR_ATTR_TYPES,
     HR_ATTR_STRINGS,
     HR_ATTR_SHAPES,
+    HR_ATTR_FUNC,  /* a function of the graph's library */
+    HR_ATTR_BOOLS, /* lists again */
+    HR_ATTR_TENSORS,
+    HR_ATTR_FUNCS,
 } hr_attr_kind;
+
+/* A function by name, with attributes of its own. */
+typedef struct hr_func {
+    const char *name;
+    const struct hr_attr *attrs;
+    int attr_count;
+} hr_func;
 
 /* An attribute: its name, its type, its value. The HR_ATTR_ macros below make them. */
 typedef struct hr_attr {
@@ -50,6 +61,10 @@ typedef struct hr_attr {
         const hr_dtype *types;
         const hr_view *strings;
         const hr_shape *shapes;
+        const hr_func *func;
+        const bool *bools;
+        const hr_tensor *tensors;
+        const hr_func *funcs;
     };
 } hr_attr;
 
@@ -63,9 +78,11 @@ typedef struct hr_attr {
 #define HR_TENSOR_ATTR(n, v) ((hr_attr){.name = (n), .kind = HR_ATTR_TENSOR, .tensor = (v)})
 #define HR_INTS_ATTR(n, v, c) ((hr_attr){.name = (n), .kind = HR_ATTR_INTS, .count = (c), .ints = (v)})
 #define HR_TYPES_ATTR(n, v, c) ((hr_attr){.name = (n), .kind = HR_ATTR_TYPES, .count = (c), .types = (v)})
+#define HR_FUNC_ATTR(n, v) ((hr_attr){.name = (n), .kind = HR_ATTR_FUNC, .func = (v)})
 HR_API hr_view hr_text_view(const char *text); /* a C string; NULL: empty */
 
-/* Attributes of a node that exists; all of the signature are there. A wrong name gives 0, "", an empty shape. */
+/* Attributes of a node that exists: all of the signature, and after them those that came with it besides ("_class",
+ * "_output_shapes"). A wrong name gives 0, "", an empty shape. */
 HR_API const hr_attr *hr_node_attr(hr_node node, const char *name); /* NULL: there is none. Borrows */
 HR_API int hr_node_attrs(hr_node node);
 HR_API const hr_attr *hr_node_attr_at(hr_node node, int i);
@@ -75,6 +92,8 @@ HR_API bool hr_attr_bool(hr_node node, const char *name);
 HR_API hr_dtype hr_attr_type(hr_node node, const char *name);
 HR_API hr_view hr_attr_string(hr_node node, const char *name);
 HR_API hr_shape hr_attr_shape(hr_node node, const char *name);
+HR_API const int64_t *hr_attr_ints(hr_node node, const char *name, int *count); /* NULL and 0: there is none. Borrows */
+HR_API const char *hr_attr_func(hr_node node, const char *name);                /* the function's name; "": none */
 
 /* ---- making nodes: for constructors and gradients ---- */
 
@@ -83,7 +102,7 @@ typedef struct hr_node_opts {
     const char *name; /* default: the op's, made unique */
     const hr_node *inputs;
     int input_count;
-    const hr_attr *attrs; /* those that inputs and defaults do not give */
+    const hr_attr *attrs; /* those that inputs and defaults do not give; any that begin with '_' are kept */
     int attr_count;
     const hr_node *controls; /* besides those of hr_control_dependencies */
     int control_count;
@@ -141,11 +160,12 @@ typedef struct hr_graph_op_head {
 typedef struct hr_graph_op {
     hr_graph_op_head head; /* HR_GRAPH_OP_HEAD */
     const char *name;      /* as registered with TensorFlow: "MatMul"; our own: "Headrace>EmbeddingLookupSparse" */
-    /* The signature, as TensorFlow's documentation writes it:
-     *   inputs and outputs  "a:T, b:T", "values:N*T, axis:Tidx", "data:list:Tdata", "labels:int64"
-     *   attrs  "T:{float,double}; transpose_a:bool=false; N:int>=1; Tidx:{int32,int64}=int32; ksize:list(int)"
-     * The sets `floats`, `numbers`, `indices`, `any` stand for {float,double}, all numbers, {int32,int64}, all types of
-     * values: neither resource nor variant. A minimum holds for an int, and for the length of a list. */
+    /* The signature, as TensorFlow's documentation writes it; NULL for an op that TensorFlow 2.15 has: its signature is
+     * known (opdefs.def).
+     *   inputs and outputs  "a:T, b:T", "values:N*T, axis:Tidx", "data:list:Tdata", "labels:int64", "ref:ref T"
+     *   attrs  "T: type in {float32,float64}; transpose_a: bool = false; N: int >= 1; ksize: list(int) >= 4;
+     *           Tidx: type in {int32,int64} = int32; padding: string in {SAME,VALID} = \"SAME\"; body: func"
+     * A minimum holds for an int, and for the length of a list. */
     const char *inputs, *outputs, *attrs;
     unsigned traits;
     size_t state_size; /* bytes a node keeps in each session, zeroed */
@@ -163,6 +183,12 @@ typedef struct hr_graph_op {
     hr_status (*compute)(hr_kernel *k, hr_error *err);
     /* Makes the nodes of the gradient. */
     void (*gradient)(hr_backward *b);
+
+    /* The types that compute takes, by type attribute: "T:{float32,float64}; Tidx:indices". The sets `floats`,
+     * `numbers`, `indices`, `any` stand for {float32,float64}, all numbers but complex and quantised ones, {int32,int64},
+     * and all types of values: neither resource nor variant. Of an attribute that is not named: all that the signature
+     * allows. A node of other types can be made and written, not run. */
+    const char *types;
 } hr_graph_op;
 
 /* A file of ops ends in `const hr_graph_op hr_graph_ops_FILE[] = {{...}, HR_GRAPH_OPS_END};`. */

@@ -14,7 +14,10 @@ typedef struct maker {
     const char *name;
     hr_node *input;
     hr_attr attr[HR__MAX_ATTRS];
+    hr_attr *extra; /* those that the signature does not know */
+    int extras;
     bool given[HR__MAX_ATTRS];
+    bool imported;                /* from a file: all attributes are kept */
     int64_t length[HR__MAX_ARGS]; /* how many inputs each argument has */
     hr__node *node;
     hr_error *err;
@@ -22,12 +25,22 @@ typedef struct maker {
 
 /* ---- attributes ---- */
 
-static const char *kind_word(hr_attr_kind kind)
+static bool is_text(hr_view view, const char *text)
 {
-    static const char *const word[] = {"nothing",    "int",          "float",      "bool",      "string",
-                                       "type",       "shape",        "tensor",     "list(int)", "list(float)",
-                                       "list(type)", "list(string)", "list(shape)"};
-    return (size_t)kind < sizeof word / sizeof *word ? word[kind] : word[0];
+    return (size_t)view.size == strlen(text) && memcmp(view.data, text, strlen(text)) == 0;
+}
+
+/* TensorFlow's rule: names that begin with '_' are free. */
+static hr_status take_extra(maker *m, const hr_attr *a)
+{
+    if (a->name[0] != '_' && !m->imported)
+        return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "expected an attribute of the op, got '%s'", a->name);
+    if (!m->extra) m->extra = hr__arena_get(&m->g->arena, sizeof *m->extra * (size_t)m->opts->attr_count);
+    if (!m->extra) return hr_no_memory(m->err, "a node");
+    hr_attr *extra = &m->extra[m->extras++];
+    *extra = *a;
+    extra->name = hr__arena_text(&m->g->arena, a->name, strlen(a->name));
+    return extra->name ? hr__attr_copy(&m->g->arena, extra, m->err) : hr_no_memory(m->err, "a node");
 }
 
 static hr_status take_given(maker *m)
@@ -35,9 +48,10 @@ static hr_status take_given(maker *m)
     for (int i = 0; i < m->opts->attr_count; i++) {
         const hr_attr *a = &m->opts->attrs[i];
         const int at = hr__signature_attr(m->sig, a->name, strlen(a->name));
-        if (at < 0)
-            return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "expected an attribute of the op, got '%s'",
-                           a->name);
+        if (at < 0) {
+            HR_TRY(take_extra(m, a));
+            continue;
+        }
         if (m->sig->attr[at].kind != a->kind)
             return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "attribute '%s': expected %s, got %s", a->name,
                            kind_word(m->sig->attr[at].kind), kind_word(a->kind));
@@ -52,8 +66,17 @@ static hr_status take_given(maker *m)
 static hr_status check_type(maker *m, const hr__attr_def *def, hr_dtype type)
 {
     if (type > 0 && type < 32 && def->types >> type & 1 && hr_dtype_size(type) > 0) return HR_OK;
-    return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.kernel", "no kernel for %s = %s", def->name,
+    return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.type", "expected as %s one of the op's types, got %s", def->name,
                    hr_dtype_name(type));
+}
+
+static hr_status check_words(maker *m, const hr__attr_def *def, hr_view text)
+{
+    for (int i = 0; i < def->word_count; i++)
+        if (is_text(text, def->words[i])) return HR_OK;
+    return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr",
+                   "expected as %s one of %d words, the first is '%s', got '%.*s'", def->name, def->word_count,
+                   def->words[0], (int)(text.size < 60 ? text.size : 60), text.data);
 }
 
 static hr_status check_minimum(maker *m, const hr__attr_def *def, const hr_attr *a)
@@ -73,6 +96,7 @@ static hr_status fill_in_defaults(maker *m)
         if (!m->given[i]) m->attr[i] = def->value;
         m->given[i] = true;
         HR_TRY(check_minimum(m, def, &m->attr[i]));
+        if (def->words) HR_TRY(check_words(m, def, m->attr[i].s));
         if (def->kind == HR_ATTR_TYPE) HR_TRY(check_type(m, def, m->attr[i].type));
         for (int j = 0; def->kind == HR_ATTR_TYPES && j < m->attr[i].count; j++)
             HR_TRY(check_type(m, def, m->attr[i].types[j]));
@@ -104,7 +128,8 @@ static hr_status argument_length(const maker *m, const hr__arg *arg, int64_t max
 static hr_status wrong_count(maker *m, int64_t expected)
 {
     return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.inputs", "expected %lld inputs (%s), got %d",
-                   (long long)expected, m->sig->op->inputs ? m->sig->op->inputs : "none", m->opts->input_count);
+                   (long long)expected, m->sig->inputs_text && *m->sig->inputs_text ? m->sig->inputs_text : "none",
+                   m->opts->input_count);
 }
 
 /* The inputs that are left are shared out evenly among the arguments of unknown length: those of one N. */
@@ -277,8 +302,10 @@ static hr_status node_build(maker *m)
     HR_TRY(count_outputs(m, &outputs));
     hr_dtype *types = hr__arena_get(&g->arena, sizeof *types * (size_t)(outputs + 1));
     hr_shape *shapes = hr__arena_get(&g->arena, sizeof *shapes * (size_t)(outputs + 1));
-    hr_attr *attrs = hr__arena_copy(&g->arena, m->attr, sizeof *attrs * (size_t)m->sig->attrs);
+    hr_attr *attrs = hr__arena_get(&g->arena, sizeof *attrs * (size_t)(m->sig->attrs + m->extras + 1));
     if (!n || !types || !shapes || !attrs) return hr_no_memory(m->err, "a node");
+    memcpy(attrs, m->attr, sizeof *attrs * (size_t)m->sig->attrs);
+    if (m->extras) memcpy(attrs + m->sig->attrs, m->extra, sizeof *attrs * (size_t)m->extras);
     type_outputs(m, types);
     *n = (hr__node){.sig = m->sig,
                     .op = m->sig->op,
@@ -288,7 +315,9 @@ static hr_status node_build(maker *m)
                     .input = m->input,
                     .type = types,
                     .shape = shapes,
-                    .attr = attrs};
+                    .attr = attrs,
+                    .attrs = m->sig->attrs + m->extras,
+                    .device = ""};
     return add_controls(m);
 }
 

@@ -119,12 +119,33 @@ static void mark_needed(planner *p)
 
 /* ---- slots and steps ---- */
 
+static hr_status no_kernel(const planner *p, const hr__node *n, const char *attr, hr_dtype type)
+{
+    return hr_fail(p->err, HR_INVALID_ARGUMENT, "graph.kernel", "node '%s' (%s): no kernel for %s%s%s", n->name,
+                   n->op->name, attr ? attr : "this op", attr ? " = " : "", attr ? hr_dtype_name(type) : "");
+}
+
+/* The op has one, and for the node's types. */
+static hr_status check_kernel(const planner *p, const hr__node *n)
+{
+    if (!n->op->compute) return no_kernel(p, n, NULL, 0);
+    for (int i = 0; i < n->sig->attrs; i++) {
+        const hr__attr_def *def = &n->sig->attr[i];
+        const hr_attr *a = &n->attr[i];
+        if (def->kind == HR_ATTR_TYPE && !(def->kernels >> a->type & 1)) return no_kernel(p, n, def->name, a->type);
+        for (int j = 0; def->kind == HR_ATTR_TYPES && j < a->count; j++)
+            if (!(def->kernels >> a->types[j] & 1)) return no_kernel(p, n, def->name, a->types[j]);
+    }
+    return HR_OK;
+}
+
 static hr_status lay_out(planner *p)
 {
     hr__plan *plan = p->plan;
     for (int32_t id = 0; id < p->g->node_count; id++) {
         if (!p->needed[id]) continue;
         const hr__node *n = p->g->nodes[id];
+        HR_TRY(check_kernel(p, n));
         p->slot_of[id] = plan->slot_count;
         plan->slot_count += n->outputs;
         if (n->op->traits & HR_FIXED) {

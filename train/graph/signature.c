@@ -1,5 +1,5 @@
-/* What the strings of an op's descriptor say, by TensorFlow's grammar: arguments "a:T, v:N*T, d:list:Tdata, i:int64"
- * and attributes "T:{float,double}; N:int>=1; keep_dims:bool=false". Parsed once a graph. */
+/* What the strings of a signature say, by TensorFlow's grammar: arguments "a:T, v:N*T, d:list:Tdata, i:int64, r:ref T"
+ * and attributes "T: type in {float32,float64}; N: int >= 1; keep_dims: bool = false". Parsed once a graph. */
 #include "train/graph/graph_internal.h"
 
 #include <stdlib.h>
@@ -54,6 +54,17 @@ static bool is(const char *word, size_t size, const char *text)
     return strlen(text) == size && memcmp(word, text, size) == 0;
 }
 
+static bool take_word(cursor *c, const char *text)
+{
+    size_t size;
+    cursor ahead = *c;
+    const char *begin = word(&ahead, &size);
+    if (!is(begin, size, text)) return false;
+    *c = ahead;
+    blanks(c);
+    return true;
+}
+
 static hr_dtype type_named(const char *word, size_t size)
 {
     char name[24] = "";
@@ -69,7 +80,7 @@ int hr__signature_attr(const hr__signature *sig, const char *name, size_t size)
     return -1;
 }
 
-/* ---- attributes ---- */
+/* ---- sets of types ---- */
 
 static uint32_t signature_bit(hr_dtype type) { return 1u << type; }
 
@@ -85,11 +96,12 @@ static uint32_t set_named(const char *text, size_t size)
     if (is(text, size, "floats")) return FLOATS;
     if (is(text, size, "indices")) return INDICES;
     if (is(text, size, "numbers")) return NUMBERS;
-    if (is(text, size, "any") || is(text, size, "type")) return VALUES;
+    if (is(text, size, "any")) return VALUES;
+    if (is(text, size, "type")) return UINT32_MAX;
     return 0;
 }
 
-/* "{float, double}", "floats". */
+/* "{float32,float64}", "floats", "type", "type in {float32}". */
 static hr_status parse_types(cursor *c, uint32_t *types)
 {
     size_t size;
@@ -97,7 +109,8 @@ static hr_status parse_types(cursor *c, uint32_t *types)
     if (!signature_take(c, '{')) {
         const char *text = word(c, &size);
         *types = set_named(text, size);
-        return *types ? HR_OK : signature_refuse(c, "a set of types");
+        if (!*types) return signature_refuse(c, "a set of types");
+        return *types == UINT32_MAX && take_word(c, "in") ? parse_types(c, types) : HR_OK;
     }
     do {
         const char *text = word(c, &size);
@@ -109,17 +122,32 @@ static hr_status parse_types(cursor *c, uint32_t *types)
     return signature_take(c, '}') ? HR_OK : signature_refuse(c, "'}'");
 }
 
+/* ---- attributes ---- */
+
+/* "string in {SAME,VALID}". */
+static hr_status parse_words(cursor *c, hr__attr_def *a)
+{
+    if (!take_word(c, "in")) return HR_OK;
+    if (!signature_take(c, '{')) return signature_refuse(c, "'{'");
+    const char *words[16];
+    do {
+        if (a->word_count == 16) return signature_refuse(c, "fewer words");
+        if (!(words[a->word_count++] = word_copy(c))) return hr_no_memory(c->err, "a signature");
+    } while (signature_take(c, ','));
+    a->words = hr__arena_copy(c->arena, words, sizeof *words * (size_t)a->word_count);
+    if (!a->words) return hr_no_memory(c->err, "a signature");
+    return signature_take(c, '}') ? HR_OK : signature_refuse(c, "'}'");
+}
+
 static hr_status parse_kind(cursor *c, hr__attr_def *a)
 {
     static const struct {
         const char *name;
         hr_attr_kind kind, list;
-    } kinds[] = {{"int", HR_ATTR_INT, HR_ATTR_INTS},
-                 {"float", HR_ATTR_FLOAT, HR_ATTR_FLOATS},
-                 {"bool", HR_ATTR_BOOL, 0},
-                 {"string", HR_ATTR_STRING, HR_ATTR_STRINGS},
-                 {"shape", HR_ATTR_SHAPE, HR_ATTR_SHAPES},
-                 {"tensor", HR_ATTR_TENSOR, 0}};
+    } kinds[] = {{"int", HR_ATTR_INT, HR_ATTR_INTS},       {"float", HR_ATTR_FLOAT, HR_ATTR_FLOATS},
+                 {"bool", HR_ATTR_BOOL, HR_ATTR_BOOLS},    {"string", HR_ATTR_STRING, HR_ATTR_STRINGS},
+                 {"shape", HR_ATTR_SHAPE, HR_ATTR_SHAPES}, {"tensor", HR_ATTR_TENSOR, HR_ATTR_TENSORS},
+                 {"func", HR_ATTR_FUNC, HR_ATTR_FUNCS}};
     size_t size;
     cursor ahead = *c;
     const char *text = word(&ahead, &size);
@@ -133,11 +161,52 @@ static hr_status parse_kind(cursor *c, hr__attr_def *a)
         if (!is(text, size, kinds[i].name)) continue;
         a->kind = list ? kinds[i].list : kinds[i].kind;
         *c = ahead;
-        return a->kind && (!list || signature_take(c, ')')) ? HR_OK : signature_refuse(c, "a kind of attribute");
+        if (a->kind == HR_ATTR_STRING) HR_TRY(parse_words(c, a));
+        return !list || signature_take(c, ')') ? HR_OK : signature_refuse(c, "')'");
     }
     a->kind = list ? HR_ATTR_TYPES : HR_ATTR_TYPE;
     HR_TRY(parse_types(c, &a->types));
-    return !list || signature_take(c, ')') ? HR_OK : signature_refuse(c, "')'");
+    if (!list) return HR_OK;
+    if (!signature_take(c, ')')) return signature_refuse(c, "')'");
+    return take_word(c, "in") ? parse_types(c, &a->types) : HR_OK;
+}
+
+/* "text", or a word without quotes. */
+static hr_status parse_string(cursor *c, hr_view *out)
+{
+    const bool quoted = *c->at == '"';
+    const char *from = quoted ? c->at + 1 : c->at;
+    char *copy = hr__arena_text(c->arena, from, strlen(from)), *to = copy;
+    if (!copy) return hr_no_memory(c->err, "a signature");
+    while (*from && (quoted ? *from != '"' : *from != ' ' && *from != ';')) {
+        char byte = *from++;
+        if (byte == '\\' && quoted && *from) {
+            byte = *from++;
+            byte = byte == 't' ? '\t' : byte == 'n' ? '\n' : byte;
+        }
+        *to++ = byte;
+    }
+    *to = 0;
+    c->at = from + (quoted && *from == '"');
+    blanks(c);
+    *out = (hr_view){copy, to - copy};
+    return HR_OK;
+}
+
+/* "[1, 1, 1, 1]"; of other lists than ints only "[]". */
+static hr_status parse_list(cursor *c, hr__attr_def *a)
+{
+    int64_t values[16];
+    while (!signature_take(c, ']')) {
+        char *end;
+        if (a->kind != HR_ATTR_INTS || a->value.count == 16) return signature_refuse(c, "']'");
+        values[a->value.count++] = strtoll(c->at, &end, 10);
+        if (end == c->at) return signature_refuse(c, "a number");
+        c->at = end;
+        signature_take(c, ',');
+    }
+    a->value.ints = hr__arena_copy(c->arena, values, sizeof *values * (size_t)(a->value.count + 1));
+    return a->value.ints ? HR_OK : hr_no_memory(c->err, "a signature");
 }
 
 static hr_status parse_default(cursor *c, hr__attr_def *a)
@@ -145,6 +214,9 @@ static hr_status parse_default(cursor *c, hr__attr_def *a)
     size_t size;
     a->has_default = true;
     a->value = (hr_attr){.name = a->name, .kind = a->kind};
+    if (a->kind == HR_ATTR_STRING) return parse_string(c, &a->value.s);
+    if (a->kind == HR_ATTR_SHAPE) a->value.shape = *c->at == '[' ? HR_SCALAR : HR_UNKNOWN_SHAPE;
+    if (a->kind != HR_ATTR_SHAPE && signature_take(c, '[')) return parse_list(c, a);
     if (signature_take(c, '[')) return signature_take(c, ']') ? HR_OK : signature_refuse(c, "']'");
     const char *text = word(c, &size);
     switch (a->kind) {
@@ -160,12 +232,11 @@ static hr_status parse_default(cursor *c, hr__attr_def *a)
     case HR_ATTR_TYPE:
         a->value.type = type_named(text, size);
         break;
-    case HR_ATTR_SHAPE:
-        a->value.shape = HR_UNKNOWN_SHAPE;
+    case HR_ATTR_TENSOR: /* only of ops without a kernel: no default of theirs is known */
+        a->has_default = false;
         break;
-    case HR_ATTR_STRING:
-        a->value.s = (hr_view){hr__arena_text(c->arena, text, size), (int64_t)size};
-        return a->value.s.data ? HR_OK : hr_no_memory(c->err, "a signature");
+    case HR_ATTR_SHAPE:
+        break;
     default:
         return signature_refuse(c, "an attribute that may have this default");
     }
@@ -191,9 +262,29 @@ static hr_status parse_attr(cursor *c, hr__signature *sig)
     if (!a->name) return hr_no_memory(c->err, "a signature");
     if (!signature_take(c, ':')) return signature_refuse(c, "':'");
     HR_TRY(parse_kind(c, a));
+    blanks(c);
     if (signature_take(c, '>')) HR_TRY(parse_minimum(c, a));
     if (signature_take(c, '=')) HR_TRY(parse_default(c, a));
     sig->attrs++;
+    return HR_OK;
+}
+
+/* The types of the kernel, within those that the signature allows. */
+static hr_status parse_kernels(cursor *c, const char *types, hr__signature *sig)
+{
+    for (int i = 0; i < sig->attrs; i++) sig->attr[i].kernels = sig->attr[i].types;
+    c->at = types ? types : "";
+    blanks(c);
+    while (*c->at) {
+        size_t size;
+        uint32_t set;
+        const char *name = word(c, &size);
+        const int at = hr__signature_attr(sig, name, size);
+        if (at < 0 || !signature_take(c, ':')) return signature_refuse(c, "a type attribute of the op and ':'");
+        HR_TRY(parse_types(c, &set));
+        sig->attr[at].kernels &= set;
+        if (!signature_take(c, ';') && *c->at) return signature_refuse(c, "';'");
+    }
     return HR_OK;
 }
 
@@ -202,6 +293,7 @@ static hr_status parse_attr(cursor *c, hr__signature *sig)
 static hr_status parse_type(cursor *c, const hr__signature *sig, hr__arg *arg)
 {
     size_t size;
+    arg->ref = take_word(c, "ref");
     const char *text = word(c, &size);
     if (is(text, size, "list") && signature_take(c, ':')) {
         text = word(c, &size);
@@ -235,11 +327,14 @@ static hr_status parse_args(cursor *c, const char *text, const hr__signature *si
     return HR_OK;
 }
 
-hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, hr__signature *out, hr_error *err)
+hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, const hr__opdef *def, hr__signature *out,
+                              hr_error *err)
 {
-    cursor c = {arena, op->attrs ? op->attrs : "", op, err};
-    *out = (hr__signature){.op = op};
-    if (op->head.abi_version != HR_GRAPH_OP_ABI || !op->compute)
+    const bool own = op->inputs || op->outputs || op->attrs || !def;
+    const hr__opdef said = own ? (hr__opdef){op->name, op->inputs, op->outputs, op->attrs, ""} : *def;
+    cursor c = {arena, said.attrs ? said.attrs : "", op, err};
+    *out = (hr__signature){.op = op, .inputs_text = said.inputs};
+    if (op->head.abi_version != HR_GRAPH_OP_ABI || (!op->compute && !def))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.signature",
                        "op '%s': expected HR_GRAPH_OP_HEAD of version %d and a compute function", op->name,
                        HR_GRAPH_OP_ABI);
@@ -248,6 +343,7 @@ hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, hr__signa
         HR_TRY(parse_attr(&c, out));
         if (!signature_take(&c, ';') && *c.at) return signature_refuse(&c, "';'");
     }
-    HR_TRY(parse_args(&c, op->inputs, out, out->input, &out->inputs));
-    return parse_args(&c, op->outputs, out, out->output, &out->outputs);
+    HR_TRY(parse_args(&c, said.inputs, out, out->input, &out->inputs));
+    HR_TRY(parse_args(&c, said.outputs, out, out->output, &out->outputs));
+    return parse_kernels(&c, op->types, out);
 }

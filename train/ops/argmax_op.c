@@ -72,9 +72,8 @@ static hr_status arg_compute(hr_kernel *k, hr_error *err)
 
 #define ARG_OP(NAME)                                                                                                   \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = "input:T, dimension:Tidx", .outputs = "output:output_type",  \
-        .attrs = "T:{numbers,bool}; Tidx:indices=int32; output_type:indices=int64", .traits = HR_NO_GRADIENT,          \
-        .shape = arg_shape, .compute = arg_compute,                                                                    \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:{numbers,bool}; Tidx:indices; output_type:indices",        \
+        .traits = HR_NO_GRADIENT, .shape = arg_shape, .compute = arg_compute,                                          \
     }
 
 const hr_graph_op hr_graph_ops_argmax_op[] = {ARG_OP("ArgMax"), ARG_OP("ArgMin"), HR_GRAPH_OPS_END};

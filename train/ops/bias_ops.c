@@ -189,30 +189,26 @@ static void add_n_gradient(hr_backward *b)
     for (int i = 0; i < b->inputs; i++) b->out[i] = hr_dense_gradient(b->grad[0]);
 }
 
-#define BIAS_ADD(NAME, ATTRS)                                                                                          \
+#define BIAS_ADD(NAME)                                                                                                 \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = "value:T, bias:T", .outputs = "output:T", .attrs = ATTRS,    \
-        .shape = bias_shape, .compute = bias_compute, .gradient = bias_gradient,                                       \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:numbers", .shape = bias_shape, .compute = bias_compute,    \
+        .gradient = bias_gradient,                                                                                     \
     }
 
 const hr_graph_op hr_graph_ops_bias_ops[] = {
-    BIAS_ADD("BiasAdd", "T:numbers; data_format:string=NHWC"),
-    BIAS_ADD("BiasAddV1", "T:numbers"),
+    BIAS_ADD("BiasAdd"),
+    BIAS_ADD("BiasAddV1"),
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "BiasAddGrad",
-        .inputs = "out_backprop:T",
-        .outputs = "output:T",
-        .attrs = "T:numbers; data_format:string=NHWC",
+        .types = "T:numbers",
         .shape = bias_grad_shape,
         .compute = bias_grad_compute,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "AddN",
-        .inputs = "inputs:N*T",
-        .outputs = "sum:T",
-        .attrs = "N:int>=1; T:numbers",
+        .types = "T:numbers",
         .traits = HR_COMMUTATIVE,
         .shape = add_n_shape,
         .compute = add_n_compute,

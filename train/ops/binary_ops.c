@@ -412,21 +412,21 @@ static void pow_gradient(hr_backward *b)
 
 #define BINARY(NAME, TYPES, TRAITS, GRADIENT)                                                                          \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = "x:T, y:T", .outputs = "z:T", .attrs = "T:" TYPES,           \
-        .traits = HR_ELEMENT_WISE | (TRAITS), .state_size = sizeof(binary_state), .shape = hr_infer_broadcast,         \
-        .prepare = binary_prepare, .compute = binary_compute, .gradient = GRADIENT,                                    \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:" TYPES, .traits = HR_ELEMENT_WISE | (TRAITS),             \
+        .state_size = sizeof(binary_state), .shape = hr_infer_broadcast, .prepare = binary_prepare,                    \
+        .compute = binary_compute, .gradient = GRADIENT,                                                               \
     }
-#define COMPARISON(NAME, ATTRS, TRAITS, SHAPE)                                                                         \
+#define COMPARISON(NAME, TYPES, TRAITS, SHAPE)                                                                         \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = "x:T, y:T", .outputs = "z:bool", .attrs = ATTRS,             \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:" TYPES,                                                   \
         .traits = HR_ELEMENT_WISE | HR_NO_GRADIENT | (TRAITS), .state_size = sizeof(binary_state), .shape = SHAPE,     \
         .prepare = binary_prepare, .compute = binary_compute,                                                          \
     }
 #define LOGICAL(NAME)                                                                                                  \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = "x:bool, y:bool", .outputs = "z:bool",                       \
-        .traits = HR_ELEMENT_WISE | HR_NO_GRADIENT | HR_COMMUTATIVE, .state_size = sizeof(binary_state),               \
-        .shape = hr_infer_broadcast, .prepare = binary_prepare, .compute = binary_compute,                             \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_ELEMENT_WISE | HR_NO_GRADIENT | HR_COMMUTATIVE,           \
+        .state_size = sizeof(binary_state), .shape = hr_infer_broadcast, .prepare = binary_prepare,                    \
+        .compute = binary_compute,                                                                                     \
     }
 
 const hr_graph_op hr_graph_ops_binary_ops[] = {
@@ -444,13 +444,12 @@ const hr_graph_op hr_graph_ops_binary_ops[] = {
     BINARY("SquaredDifference", "numbers", HR_COMMUTATIVE, squared_difference_gradient),
     BINARY("Maximum", "numbers", HR_COMMUTATIVE, maximum_gradient),
     BINARY("Minimum", "numbers", HR_COMMUTATIVE, minimum_gradient),
-    COMPARISON("Equal", "T:{numbers,bool,string}; incompatible_shape_error:bool=true", HR_COMMUTATIVE, equality_shape),
-    COMPARISON("NotEqual", "T:{numbers,bool,string}; incompatible_shape_error:bool=true", HR_COMMUTATIVE,
-               equality_shape),
-    COMPARISON("Less", "T:numbers", 0, hr_infer_broadcast),
-    COMPARISON("LessEqual", "T:numbers", 0, hr_infer_broadcast),
-    COMPARISON("Greater", "T:numbers", 0, hr_infer_broadcast),
-    COMPARISON("GreaterEqual", "T:numbers", 0, hr_infer_broadcast),
+    COMPARISON("Equal", "{numbers,bool,string}", HR_COMMUTATIVE, equality_shape),
+    COMPARISON("NotEqual", "{numbers,bool,string}", HR_COMMUTATIVE, equality_shape),
+    COMPARISON("Less", "numbers", 0, hr_infer_broadcast),
+    COMPARISON("LessEqual", "numbers", 0, hr_infer_broadcast),
+    COMPARISON("Greater", "numbers", 0, hr_infer_broadcast),
+    COMPARISON("GreaterEqual", "numbers", 0, hr_infer_broadcast),
     LOGICAL("LogicalAnd"),
     LOGICAL("LogicalOr"),
     HR_GRAPH_OPS_END,

@@ -120,9 +120,7 @@ const hr_graph_op hr_graph_ops_cast_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Cast",
-        .inputs = "x:SrcT",
-        .outputs = "y:DstT",
-        .attrs = "SrcT:any; DstT:any; Truncate:bool=false",
+        .types = "SrcT:any; DstT:any",
         .shape = hr_infer_unchanged,
         .compute = cast_compute,
         .gradient = cast_gradient,

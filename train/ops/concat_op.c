@@ -150,9 +150,7 @@ const hr_graph_op hr_graph_ops_concat_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ConcatV2",
-        .inputs = "values:N*T, axis:Tidx",
-        .outputs = "output:T",
-        .attrs = "N:int>=1; T:any; Tidx:indices=int32",
+        .types = "T:any; Tidx:indices",
         .shape = concat_shape,
         .compute = concat_compute,
         .gradient = concat_gradient,
@@ -160,9 +158,7 @@ const hr_graph_op hr_graph_ops_concat_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ConcatOffset",
-        .inputs = "concat_dim:int32, shape:N*shape_type",
-        .outputs = "offset:N*shape_type",
-        .attrs = "N:int>=1; shape_type:indices=int32",
+        .types = "shape_type:indices",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = offset_shape,
         .compute = offset_compute,

@@ -72,9 +72,7 @@ const hr_graph_op hr_graph_ops_fill_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Fill",
-        .inputs = "dims:index_type, value:T",
-        .outputs = "output:T",
-        .attrs = "T:any; index_type:indices=int32",
+        .types = "T:any; index_type:indices",
         .shape = fill_shape,
         .compute = fill_compute,
         .gradient = fill_gradient,
@@ -82,9 +80,7 @@ const hr_graph_op hr_graph_ops_fill_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ZerosLike",
-        .inputs = "x:T",
-        .outputs = "y:T",
-        .attrs = "T:any",
+        .types = "T:any",
         .traits = HR_NO_GRADIENT,
         .shape = hr_infer_unchanged,
         .compute = zeros_compute,
@@ -92,9 +88,7 @@ const hr_graph_op hr_graph_ops_fill_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "OnesLike",
-        .inputs = "x:T",
-        .outputs = "y:T",
-        .attrs = "T:{numbers,bool}",
+        .types = "T:{numbers,bool}",
         .traits = HR_NO_GRADIENT,
         .shape = hr_infer_unchanged,
         .compute = ones_compute,

@@ -37,9 +37,7 @@ const hr_graph_op hr_graph_ops_flow_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Identity",
-        .inputs = "input:T",
-        .outputs = "output:T",
-        .attrs = "T:{any,resource}",
+        .types = "T:{any,resource}",
         .traits = HR_CHEAP | HR_PASSES_SLICES,
         .shape = hr_infer_unchanged,
         .compute = pass_compute,
@@ -48,9 +46,7 @@ const hr_graph_op hr_graph_ops_flow_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "IdentityN",
-        .inputs = "input:list:T",
-        .outputs = "output:list:T",
-        .attrs = "T:list(any)>=1",
+        .types = "T:any",
         .traits = HR_CHEAP | HR_PASSES_SLICES,
         .shape = list_shape,
         .compute = pass_compute,
@@ -59,9 +55,7 @@ const hr_graph_op hr_graph_ops_flow_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "StopGradient",
-        .inputs = "input:T",
-        .outputs = "output:T",
-        .attrs = "T:any",
+        .types = "T:any",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = hr_infer_unchanged,
         .compute = pass_compute,
@@ -69,9 +63,7 @@ const hr_graph_op hr_graph_ops_flow_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "PreventGradient",
-        .inputs = "input:T",
-        .outputs = "output:T",
-        .attrs = "T:any; message:string=",
+        .types = "T:any",
         .traits = HR_CHEAP,
         .shape = hr_infer_unchanged,
         .compute = pass_compute,

@@ -259,9 +259,7 @@ const hr_graph_op hr_graph_ops_gather_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "GatherV2",
-        .inputs = "params:Tparams, indices:Tindices, axis:Taxis",
-        .outputs = "output:Tparams",
-        .attrs = "batch_dims:int=0; Tparams:any; Tindices:indices; Taxis:indices",
+        .types = "Tparams:any; Tindices:indices; Taxis:indices",
         .shape = gather_shape,
         .compute = gather_compute,
         .gradient = gather_gradient,
@@ -269,9 +267,7 @@ const hr_graph_op hr_graph_ops_gather_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Gather",
-        .inputs = "params:Tparams, indices:Tindices",
-        .outputs = "output:Tparams",
-        .attrs = "validate_indices:bool=true; Tparams:any; Tindices:indices",
+        .types = "Tparams:any; Tindices:indices",
         .shape = gather_shape,
         .compute = gather_compute,
         .gradient = gather_gradient,
@@ -279,9 +275,7 @@ const hr_graph_op hr_graph_ops_gather_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceGather",
-        .inputs = "resource:resource, indices:Tindices",
-        .outputs = "output:dtype",
-        .attrs = "batch_dims:int=0; validate_indices:bool=true; dtype:any; Tindices:indices",
+        .types = "dtype:any; Tindices:indices",
         .traits = HR_STATEFUL | HR_READS_ONLY,
         .shape = resource_gather_shape,
         .compute = resource_gather_compute,

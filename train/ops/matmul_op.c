@@ -221,9 +221,7 @@ const hr_graph_op hr_graph_ops_matmul_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "MatMul",
-        .inputs = "a:T, b:T",
-        .outputs = "product:T",
-        .attrs = "transpose_a:bool=false; transpose_b:bool=false; T:{float,double,int32,int64}",
+        .types = "T:{float,double,int32,int64}",
         .state_size = sizeof(matmul_state),
         .shape = matmul_shape,
         .prepare = matmul_prepare,

@@ -83,9 +83,7 @@ const hr_graph_op hr_graph_ops_onehot_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "OneHot",
-        .inputs = "indices:TI, depth:int32, on_value:T, off_value:T",
-        .outputs = "output:T",
-        .attrs = "axis:int=-1; T:any; TI:{indices,int8,uint8}=int64",
+        .types = "T:any; TI:{indices,int8,uint8}",
         .traits = HR_NO_GRADIENT,
         .shape = one_hot_shape,
         .compute = one_hot_compute,

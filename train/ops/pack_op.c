@@ -103,9 +103,7 @@ const hr_graph_op hr_graph_ops_pack_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Pack",
-        .inputs = "values:N*T",
-        .outputs = "output:T",
-        .attrs = "N:int>=1; T:any; axis:int=0",
+        .types = "T:any",
         .shape = pack_shape,
         .compute = pack_compute,
         .gradient = pack_gradient,
@@ -113,9 +111,7 @@ const hr_graph_op hr_graph_ops_pack_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Unpack",
-        .inputs = "value:T",
-        .outputs = "output:num*T",
-        .attrs = "num:int>=0; T:any; axis:int=0",
+        .types = "T:any",
         .shape = unpack_shape,
         .compute = unpack_compute,
         .gradient = unpack_gradient,

@@ -253,10 +253,9 @@ static hr_status random_shape(hr_infer *s, hr_error *err)
 
 #define RANDOM(NAME)                                                                                                   \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = "shape:T", .outputs = "output:dtype",                        \
-        .attrs = "seed:int=0; seed2:int=0; dtype:floats; T:indices", .traits = HR_STATEFUL | HR_NO_GRADIENT,           \
-        .state_size = sizeof(random_state), .shape = random_shape, .prepare = random_prepare,                          \
-        .compute = random_compute,                                                                                     \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "dtype:floats; T:indices",                                    \
+        .traits = HR_STATEFUL | HR_NO_GRADIENT, .state_size = sizeof(random_state), .shape = random_shape,             \
+        .prepare = random_prepare, .compute = random_compute,                                                          \
     }
 
 const hr_graph_op hr_graph_ops_random_ops[] = {
@@ -266,9 +265,7 @@ const hr_graph_op hr_graph_ops_random_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "RandomUniformInt",
-        .inputs = "shape:T, minval:Tout, maxval:Tout",
-        .outputs = "output:Tout",
-        .attrs = "seed:int=0; seed2:int=0; Tout:indices; T:indices",
+        .types = "Tout:indices; T:indices",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .state_size = sizeof(random_state),
         .shape = random_shape,

@@ -104,9 +104,7 @@ const hr_graph_op hr_graph_ops_range_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Range",
-        .inputs = "start:Tidx, limit:Tidx, delta:Tidx",
-        .outputs = "output:Tidx",
-        .attrs = "Tidx:{float,double,int32,int64,int8,int16}=int32",
+        .types = "Tidx:{float,double,int32,int64,int8,int16}",
         .traits = HR_NO_GRADIENT,
         .shape = range_shape,
         .compute = range_compute,

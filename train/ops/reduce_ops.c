@@ -418,14 +418,13 @@ static hr_status kept_compute(hr_kernel *k, hr_error *err)
 
 #define REDUCE(NAME, TYPES, GRADIENT)                                                                                  \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = "input:T, reduction_indices:Tidx", .outputs = "output:T",    \
-        .attrs = "keep_dims:bool=false; T:" TYPES "; Tidx:indices=int32", .state_size = sizeof(reduce_state),          \
-        .shape = reduce_shape, .prepare = reduce_prepare, .compute = reduce_compute, .gradient = GRADIENT,             \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:" TYPES "; Tidx:indices",                                  \
+        .state_size = sizeof(reduce_state), .shape = reduce_shape, .prepare = reduce_prepare,                          \
+        .compute = reduce_compute, .gradient = GRADIENT,                                                               \
     }
 #define TEST(NAME)                                                                                                     \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = "input:bool, reduction_indices:Tidx",                        \
-        .outputs = "output:bool", .attrs = "keep_dims:bool=false; Tidx:indices=int32", .traits = HR_NO_GRADIENT,       \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "Tidx:indices", .traits = HR_NO_GRADIENT,                     \
         .state_size = sizeof(reduce_state), .shape = reduce_shape, .prepare = reduce_prepare,                          \
         .compute = reduce_compute,                                                                                     \
     }

@@ -92,9 +92,7 @@ const hr_graph_op hr_graph_ops_segment_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "UnsortedSegmentSum",
-        .inputs = "data:T, segment_ids:Tindices, num_segments:Tnumsegments",
-        .outputs = "output:T",
-        .attrs = "T:numbers; Tindices:indices; Tnumsegments:indices=int32",
+        .types = "T:numbers; Tindices:indices; Tnumsegments:indices",
         .shape = segment_shape,
         .compute = segment_compute,
         .gradient = segment_gradient,

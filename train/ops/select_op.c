@@ -127,9 +127,7 @@ const hr_graph_op hr_graph_ops_select_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "SelectV2",
-        .inputs = "condition:bool, t:T, e:T",
-        .outputs = "output:T",
-        .attrs = "T:any",
+        .types = "T:any",
         .shape = select_v2_shape,
         .compute = select_v2_compute,
         .gradient = select_v2_gradient,
@@ -137,9 +135,7 @@ const hr_graph_op hr_graph_ops_select_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Select",
-        .inputs = "condition:bool, t:T, e:T",
-        .outputs = "output:T",
-        .attrs = "T:any",
+        .types = "T:any",
         .shape = select_shape,
         .compute = select_compute,
         .gradient = select_gradient,

@@ -37,9 +37,7 @@ const hr_graph_op hr_graph_ops_shape_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Shape",
-        .inputs = "input:T",
-        .outputs = "output:out_type",
-        .attrs = "T:any; out_type:indices=int32",
+        .types = "T:any; out_type:indices",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = shapes_shape,
         .compute = shapes_compute,
@@ -47,9 +45,7 @@ const hr_graph_op hr_graph_ops_shape_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ShapeN",
-        .inputs = "input:N*T",
-        .outputs = "output:N*out_type",
-        .attrs = "N:int>=1; T:any; out_type:indices=int32",
+        .types = "T:any; out_type:indices",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = shapes_shape,
         .compute = shapes_compute,
@@ -57,9 +53,7 @@ const hr_graph_op hr_graph_ops_shape_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Size",
-        .inputs = "input:T",
-        .outputs = "output:out_type",
-        .attrs = "T:any; out_type:indices=int32",
+        .types = "T:any; out_type:indices",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = hr_infer_scalar,
         .compute = size_compute,
@@ -67,9 +61,7 @@ const hr_graph_op hr_graph_ops_shape_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Rank",
-        .inputs = "input:T",
-        .outputs = "output:int32",
-        .attrs = "T:any",
+        .types = "T:any",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = hr_infer_scalar,
         .compute = rank_compute,

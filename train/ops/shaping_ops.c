@@ -191,9 +191,7 @@ const hr_graph_op hr_graph_ops_shaping_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Reshape",
-        .inputs = "tensor:T, shape:Tshape",
-        .outputs = "output:T",
-        .attrs = "T:any; Tshape:indices=int32",
+        .types = "T:any; Tshape:indices",
         .traits = HR_CHEAP,
         .shape = reshape_shape,
         .compute = reshape_compute,
@@ -202,9 +200,7 @@ const hr_graph_op hr_graph_ops_shaping_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ExpandDims",
-        .inputs = "input:T, dim:Tdim",
-        .outputs = "output:T",
-        .attrs = "T:any; Tdim:indices=int32",
+        .types = "T:any; Tdim:indices",
         .traits = HR_CHEAP,
         .shape = expand_shape,
         .compute = expand_compute,
@@ -213,9 +209,7 @@ const hr_graph_op hr_graph_ops_shaping_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Squeeze",
-        .inputs = "input:T",
-        .outputs = "output:T",
-        .attrs = "T:any; squeeze_dims:list(int)=[]",
+        .types = "T:any",
         .traits = HR_CHEAP,
         .shape = squeeze_shape,
         .compute = squeeze_compute,
@@ -224,9 +218,7 @@ const hr_graph_op hr_graph_ops_shaping_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "BroadcastGradientArgs",
-        .inputs = "s0:T, s1:T",
-        .outputs = "r0:T, r1:T",
-        .attrs = "T:indices=int32",
+        .types = "T:indices",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = args_shape,
         .compute = args_compute,

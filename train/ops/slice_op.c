@@ -128,9 +128,7 @@ const hr_graph_op hr_graph_ops_slice_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Slice",
-        .inputs = "input:T, begin:Index, size:Index",
-        .outputs = "output:T",
-        .attrs = "T:any; Index:indices",
+        .types = "T:any; Index:indices",
         .shape = slice_shape,
         .compute = slice_compute,
         .gradient = slice_gradient,
@@ -138,9 +136,7 @@ const hr_graph_op hr_graph_ops_slice_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Pad",
-        .inputs = "input:T, paddings:Tpaddings",
-        .outputs = "output:T",
-        .attrs = "T:{numbers,bool}; Tpaddings:indices=int32",
+        .types = "T:{numbers,bool}; Tpaddings:indices",
         .shape = slice_pad_shape,
         .compute = slice_pad_compute,
         .gradient = slice_pad_gradient,
@@ -148,9 +144,7 @@ const hr_graph_op hr_graph_ops_slice_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "PadV2",
-        .inputs = "input:T, paddings:Tpaddings, constant_values:T",
-        .outputs = "output:T",
-        .attrs = "T:{numbers,bool}; Tpaddings:indices=int32",
+        .types = "T:{numbers,bool}; Tpaddings:indices",
         .shape = slice_pad_shape,
         .compute = slice_pad_compute,
         .gradient = slice_pad_gradient,

@@ -257,21 +257,19 @@ static void softmax_sigmoid_gradient(hr_backward *b)
     b->out[1] = hr_dense_gradient(hr_mul(b->grad[0], hr_neg(b->input[0])));
 }
 
-#define SOFTMAX(NAME, OUT, GRADIENT)                                                                                   \
+#define SOFTMAX(NAME, GRADIENT)                                                                                        \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = "logits:T", .outputs = OUT ":T", .attrs = "T:floats",        \
-        .shape = softmax_shape, .compute = softmax_compute, .gradient = GRADIENT,                                      \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:floats", .shape = softmax_shape,                           \
+        .compute = softmax_compute, .gradient = GRADIENT,                                                              \
     }
 
 const hr_graph_op hr_graph_ops_softmax_op[] = {
-    SOFTMAX("Softmax", "softmax", softmax_gradient),
-    SOFTMAX("LogSoftmax", "logsoftmax", log_softmax_gradient),
+    SOFTMAX("Softmax", softmax_gradient),
+    SOFTMAX("LogSoftmax", log_softmax_gradient),
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "SoftmaxCrossEntropyWithLogits",
-        .inputs = "features:T, labels:T",
-        .outputs = "loss:T, backprop:T",
-        .attrs = "T:floats",
+        .types = "T:floats",
         .shape = dense_shape,
         .compute = softmax_dense_compute,
         .gradient = dense_gradient,
@@ -279,9 +277,7 @@ const hr_graph_op hr_graph_ops_softmax_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "SparseSoftmaxCrossEntropyWithLogits",
-        .inputs = "features:T, labels:Tlabels",
-        .outputs = "loss:T, backprop:T",
-        .attrs = "T:floats; Tlabels:indices=int64",
+        .types = "T:floats; Tlabels:indices",
         .shape = sparse_shape,
         .compute = softmax_sparse_compute,
         .gradient = sparse_gradient,

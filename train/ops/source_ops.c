@@ -38,8 +38,7 @@ const hr_graph_op hr_graph_ops_source_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Const",
-        .outputs = "output:dtype",
-        .attrs = "value:tensor; dtype:any",
+        .types = "dtype:any",
         .traits = HR_FIXED | HR_NO_GRADIENT,
         .shape = const_shape,
         .compute = const_compute,
@@ -47,8 +46,7 @@ const hr_graph_op hr_graph_ops_source_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Placeholder",
-        .outputs = "output:dtype",
-        .attrs = "dtype:any; shape:shape=?",
+        .types = "dtype:any",
         .traits = HR_NO_GRADIENT | HR_STATEFUL,
         .shape = placeholder_shape,
         .compute = placeholder_compute,

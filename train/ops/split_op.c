@@ -121,9 +121,7 @@ const hr_graph_op hr_graph_ops_split_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Split",
-        .inputs = "split_dim:int32, value:T",
-        .outputs = "output:num_split*T",
-        .attrs = "num_split:int>=1; T:any",
+        .types = "T:any",
         .shape = split_shape,
         .compute = split_compute,
         .gradient = split_gradient,
@@ -131,9 +129,7 @@ const hr_graph_op hr_graph_ops_split_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "SplitV",
-        .inputs = "value:T, size_splits:Tlen, split_dim:int32",
-        .outputs = "output:num_split*T",
-        .attrs = "num_split:int>=1; T:any; Tlen:indices=int64",
+        .types = "T:any; Tlen:indices",
         .shape = split_v_shape,
         .compute = split_v_compute,
         .gradient = split_v_gradient,

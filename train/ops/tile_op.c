@@ -256,9 +256,7 @@ const hr_graph_op hr_graph_ops_tile_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "BroadcastTo",
-        .inputs = "input:T, shape:Tidx",
-        .outputs = "output:T",
-        .attrs = "T:any; Tidx:indices=int32",
+        .types = "T:any; Tidx:indices",
         .shape = broadcast_shape,
         .compute = broadcast_compute,
         .gradient = broadcast_gradient,
@@ -266,9 +264,7 @@ const hr_graph_op hr_graph_ops_tile_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Tile",
-        .inputs = "input:T, multiples:Tmultiples",
-        .outputs = "output:T",
-        .attrs = "T:any; Tmultiples:indices=int32",
+        .types = "T:any; Tmultiples:indices",
         .shape = tile_shape,
         .compute = tile_compute,
         .gradient = tile_gradient,
@@ -276,9 +272,7 @@ const hr_graph_op hr_graph_ops_tile_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Transpose",
-        .inputs = "x:T, perm:Tperm",
-        .outputs = "y:T",
-        .attrs = "T:any; Tperm:indices=int32",
+        .types = "T:any; Tperm:indices",
         .shape = transpose_shape,
         .compute = transpose_compute,
         .gradient = transpose_gradient,
@@ -286,9 +280,7 @@ const hr_graph_op hr_graph_ops_tile_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "InvertPermutation",
-        .inputs = "x:T",
-        .outputs = "y:T",
-        .attrs = "T:indices=int32",
+        .types = "T:indices",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = hr_infer_unchanged,
         .compute = invert_compute,

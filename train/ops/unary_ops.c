@@ -272,18 +272,18 @@ static void tanh_grad_gradient(hr_backward *b)
 #define KERNEL .state_size = sizeof(unary_state), .prepare = unary_prepare, .compute = unary_compute
 #define UNARY(NAME, TYPES, TRAITS, GRADIENT)                                                                           \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = "x:T", .outputs = "y:T", .attrs = "T:" TYPES,                \
-        .traits = HR_ELEMENT_WISE | (TRAITS), .shape = hr_infer_unchanged, KERNEL, .gradient = GRADIENT,               \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:" TYPES, .traits = HR_ELEMENT_WISE | (TRAITS),             \
+        .shape = hr_infer_unchanged, KERNEL, .gradient = GRADIENT,                                                     \
     }
 #define QUESTION(NAME)                                                                                                 \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = "x:T", .outputs = "y:bool", .attrs = "T:floats",             \
-        .traits = HR_ELEMENT_WISE | HR_NO_GRADIENT, .shape = hr_infer_unchanged, KERNEL,                               \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:floats", .traits = HR_ELEMENT_WISE | HR_NO_GRADIENT,       \
+        .shape = hr_infer_unchanged, KERNEL,                                                                           \
     }
-#define PAIR(NAME, INPUTS, TYPES, GRADIENT)                                                                            \
+#define PAIR(NAME, TYPES, GRADIENT)                                                                                    \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = INPUTS, .outputs = "z:T", .attrs = "T:" TYPES,               \
-        .traits = HR_ELEMENT_WISE, .shape = pair_shape, KERNEL, .gradient = GRADIENT,                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:" TYPES, .traits = HR_ELEMENT_WISE, .shape = pair_shape,   \
+        KERNEL, .gradient = GRADIENT,                                                                                  \
     }
 #define SIGNED "{float,double,int32,int64,int8,int16}"
 
@@ -316,22 +316,20 @@ const hr_graph_op hr_graph_ops_unary_ops[] = {
     QUESTION("IsNan"),
     QUESTION("IsInf"),
     QUESTION("IsFinite"),
-    PAIR("SigmoidGrad", "y:T, dy:T", "floats", sigmoid_grad_gradient),
-    PAIR("TanhGrad", "y:T, dy:T", "floats", tanh_grad_gradient),
-    PAIR("SqrtGrad", "y:T, dy:T", "floats", NULL),
-    PAIR("RsqrtGrad", "y:T, dy:T", "floats", NULL),
-    PAIR("ReciprocalGrad", "y:T, dy:T", "floats", NULL),
-    PAIR("ReluGrad", "gradients:T, features:T", "numbers", relu_grad_gradient),
-    PAIR("Relu6Grad", "gradients:T, features:T", "numbers", NULL),
-    PAIR("EluGrad", "gradients:T, outputs:T", "floats", NULL),
-    PAIR("SeluGrad", "gradients:T, outputs:T", "floats", NULL),
-    PAIR("SoftplusGrad", "gradients:T, features:T", "floats", NULL),
-    PAIR("SoftsignGrad", "gradients:T, features:T", "floats", NULL),
+    PAIR("SigmoidGrad", "floats", sigmoid_grad_gradient),
+    PAIR("TanhGrad", "floats", tanh_grad_gradient),
+    PAIR("SqrtGrad", "floats", NULL),
+    PAIR("RsqrtGrad", "floats", NULL),
+    PAIR("ReciprocalGrad", "floats", NULL),
+    PAIR("ReluGrad", "numbers", relu_grad_gradient),
+    PAIR("Relu6Grad", "numbers", NULL),
+    PAIR("EluGrad", "floats", NULL),
+    PAIR("SeluGrad", "floats", NULL),
+    PAIR("SoftplusGrad", "floats", NULL),
+    PAIR("SoftsignGrad", "floats", NULL),
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "LogicalNot",
-        .inputs = "x:bool",
-        .outputs = "y:bool",
         .traits = HR_ELEMENT_WISE | HR_NO_GRADIENT,
         .shape = hr_infer_unchanged,
         KERNEL,

@@ -141,9 +141,7 @@ const hr_graph_op hr_graph_ops_variable_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "VarHandleOp",
-        .outputs = "resource:resource",
-        .attrs = "container:string=; shared_name:string=; debug_name:string=; dtype:any; shape:shape; "
-                 "allowed_devices:list(string)=[]",
+        .types = "dtype:any",
         .traits = HR_FIXED | HR_STATEFUL | HR_NO_GRADIENT,
         .state_size = sizeof(handle_state),
         .shape = hr_infer_scalar,
@@ -153,9 +151,7 @@ const hr_graph_op hr_graph_ops_variable_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ReadVariableOp",
-        .inputs = "resource:resource",
-        .outputs = "value:dtype",
-        .attrs = "dtype:any",
+        .types = "dtype:any",
         .traits = HR_STATEFUL | HR_READS_ONLY | HR_CHEAP | HR_PASSES_SLICES,
         .shape = read_shape,
         .compute = read_compute,
@@ -164,8 +160,6 @@ const hr_graph_op hr_graph_ops_variable_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "VarIsInitializedOp",
-        .inputs = "resource:resource",
-        .outputs = "is_initialized:bool",
         .traits = HR_STATEFUL | HR_READS_ONLY | HR_CHEAP | HR_NO_GRADIENT,
         .shape = hr_infer_scalar,
         .compute = initialized_compute,
@@ -173,9 +167,7 @@ const hr_graph_op hr_graph_ops_variable_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "VariableShape",
-        .inputs = "input:resource",
-        .outputs = "output:out_type",
-        .attrs = "out_type:indices=int32",
+        .types = "out_type:indices",
         .traits = HR_STATEFUL | HR_READS_ONLY | HR_CHEAP | HR_NO_GRADIENT,
         .shape = shape_shape,
         .compute = shape_compute,
@@ -183,8 +175,7 @@ const hr_graph_op hr_graph_ops_variable_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "AssignVariableOp",
-        .inputs = "resource:resource, value:dtype",
-        .attrs = "dtype:any; validate_shape:bool=false",
+        .types = "dtype:any",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .shape = assign_shape,
         .compute = assign_compute,
@@ -192,8 +183,7 @@ const hr_graph_op hr_graph_ops_variable_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "AssignAddVariableOp",
-        .inputs = "resource:resource, value:dtype",
-        .attrs = "dtype:numbers",
+        .types = "dtype:numbers",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .shape = assign_shape,
         .compute = add_compute,
@@ -201,8 +191,7 @@ const hr_graph_op hr_graph_ops_variable_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "AssignSubVariableOp",
-        .inputs = "resource:resource, value:dtype",
-        .attrs = "dtype:numbers",
+        .types = "dtype:numbers",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .shape = assign_shape,
         .compute = sub_compute,

@@ -54,40 +54,32 @@ static hr_status apply_adagrad_sparse(hr_kernel *k, hr_error *err)
 static hr_status adagrad_dense_v2(hr_kernel *k, hr_error *err) { return apply_adagrad_compute(k, true, false, err); }
 static hr_status adagrad_sparse_v2(hr_kernel *k, hr_error *err) { return apply_adagrad_compute(k, true, true, err); }
 
-#define DENSE_ATTRS "T:floats; use_locking:bool=false; update_slots:bool=true"
-#define SPARSE_ATTRS                                                                                                   \
-    "T:floats; Tindices:indices; use_locking:bool=false; update_slots:bool=true; _sum_duplicates:bool=false"
-
 const hr_graph_op hr_graph_ops_adagrad[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceApplyAdagrad",
-        .inputs = "var:resource, accum:resource, lr:T, grad:T",
-        .attrs = DENSE_ATTRS,
+        .types = "T:floats",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = apply_adagrad_dense,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceApplyAdagradV2",
-        .inputs = "var:resource, accum:resource, lr:T, epsilon:T, grad:T",
-        .attrs = DENSE_ATTRS,
+        .types = "T:floats",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = adagrad_dense_v2,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceSparseApplyAdagrad",
-        .inputs = "var:resource, accum:resource, lr:T, grad:T, indices:Tindices",
-        .attrs = SPARSE_ATTRS,
+        .types = "T:floats; Tindices:indices",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = apply_adagrad_sparse,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceSparseApplyAdagradV2",
-        .inputs = "var:resource, accum:resource, lr:T, epsilon:T, grad:T, indices:Tindices",
-        .attrs = SPARSE_ATTRS,
+        .types = "T:floats; Tindices:indices",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = adagrad_sparse_v2,
     },

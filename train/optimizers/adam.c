@@ -141,14 +141,11 @@ static hr_status apply_adam_sparse_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
-#define NUMBER_INPUTS "beta1_power:T, beta2_power:T, lr:T, beta1:T, beta2:T, epsilon:T, grad:T"
-
 const hr_graph_op hr_graph_ops_adam[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceApplyAdam",
-        .inputs = "var:resource, m:resource, v:resource, " NUMBER_INPUTS,
-        .attrs = "T:floats; use_locking:bool=false; use_nesterov:bool=false",
+        .types = "T:floats",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = apply_adam_dense_compute,
     },
@@ -156,7 +153,8 @@ const hr_graph_op hr_graph_ops_adam[] = {
         /* In TensorFlow a chain of assignments and scatters, each of them a pass over the whole table. */
         .head = HR_GRAPH_OP_HEAD,
         .name = "Headrace>ResourceSparseApplyAdam",
-        .inputs = "var:resource, m:resource, v:resource, " NUMBER_INPUTS ", indices:Tindices",
+        .inputs = "var:resource, m:resource, v:resource, beta1_power:T, beta2_power:T, lr:T, beta1:T, beta2:T, "
+                  "epsilon:T, grad:T, indices:Tindices",
         .attrs = "T:floats; Tindices:indices; use_locking:bool=false",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = apply_adam_sparse_compute,

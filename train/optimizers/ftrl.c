@@ -72,41 +72,32 @@ static hr_status apply_ftrl_sparse(hr_kernel *k, hr_error *err) { return apply_f
 static hr_status ftrl_dense_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, true, false, err); }
 static hr_status ftrl_sparse_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, true, true, err); }
 
-#define VARIABLES "var:resource, accum:resource, linear:resource, grad:T"
-#define DENSE_ATTRS "T:floats; use_locking:bool=false; multiply_linear_by_lr:bool=false"
-#define SPARSE_ATTRS                                                                                                   \
-    "T:floats; Tindices:indices; use_locking:bool=false; multiply_linear_by_lr:bool=false; _sum_duplicates:bool=false"
-
 const hr_graph_op hr_graph_ops_ftrl[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceApplyFtrl",
-        .inputs = VARIABLES ", lr:T, l1:T, l2:T, lr_power:T",
-        .attrs = DENSE_ATTRS,
+        .types = "T:floats",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = apply_ftrl_dense,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceApplyFtrlV2",
-        .inputs = VARIABLES ", lr:T, l1:T, l2:T, l2_shrinkage:T, lr_power:T",
-        .attrs = DENSE_ATTRS,
+        .types = "T:floats",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = ftrl_dense_v2,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceSparseApplyFtrl",
-        .inputs = VARIABLES ", indices:Tindices, lr:T, l1:T, l2:T, lr_power:T",
-        .attrs = SPARSE_ATTRS,
+        .types = "T:floats; Tindices:indices",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = apply_ftrl_sparse,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceSparseApplyFtrlV2",
-        .inputs = VARIABLES ", indices:Tindices, lr:T, l1:T, l2:T, l2_shrinkage:T, lr_power:T",
-        .attrs = SPARSE_ATTRS,
+        .types = "T:floats; Tindices:indices",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = ftrl_sparse_v2,
     },

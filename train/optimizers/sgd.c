@@ -87,18 +87,11 @@ static hr_status keras_sparse(hr_kernel *k, hr_error *err)
     return apply_momentum_compute(k, &keras_momentum_rule, true, err);
 }
 
-#define DENSE_INPUTS "var:resource, accum:resource, lr:T, grad:T, momentum:T"
-#define DENSE_ATTRS "T:floats; use_locking:bool=false; use_nesterov:bool=false"
-#define SPARSE_INPUTS "var:resource, accum:resource, lr:T, grad:T, indices:Tindices, momentum:T"
-#define SPARSE_ATTRS                                                                                                   \
-    "T:floats; Tindices:indices; use_locking:bool=false; use_nesterov:bool=false; _sum_duplicates:bool=false"
-
 const hr_graph_op hr_graph_ops_sgd[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceApplyGradientDescent",
-        .inputs = "var:resource, alpha:T, delta:T",
-        .attrs = "T:floats; use_locking:bool=false",
+        .types = "T:floats",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = apply_gradient_descent_dense_compute,
     },
@@ -114,32 +107,28 @@ const hr_graph_op hr_graph_ops_sgd[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceApplyMomentum",
-        .inputs = DENSE_INPUTS,
-        .attrs = DENSE_ATTRS,
+        .types = "T:floats",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = momentum_dense,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceApplyKerasMomentum",
-        .inputs = DENSE_INPUTS,
-        .attrs = DENSE_ATTRS,
+        .types = "T:floats",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = keras_dense,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceSparseApplyMomentum",
-        .inputs = SPARSE_INPUTS,
-        .attrs = SPARSE_ATTRS,
+        .types = "T:floats; Tindices:indices",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = momentum_sparse,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ResourceSparseApplyKerasMomentum",
-        .inputs = SPARSE_INPUTS,
-        .attrs = SPARSE_ATTRS,
+        .types = "T:floats; Tindices:indices",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = keras_sparse,
     },

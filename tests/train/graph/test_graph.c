@@ -275,6 +275,66 @@ static void every_built_in_op_has_a_sound_signature(void **state)
     }
 }
 
+/* ---- attributes ---- */
+
+static hr_node convolution(const hr_attr *attrs, int count)
+{
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 28, 28, 1)),
+            w = hr_placeholder(g, HR_FLOAT, HR_SHAPE(3, 3, 1, 4));
+    return hr_new_node(g, "Conv2D", HR_INPUTS(x, w), .attrs = attrs, .attr_count = count);
+}
+
+static void defaults_of_lists_and_words_are_tensorflows(void **state)
+{
+    int count;
+    (void)state;
+    const int64_t strides[] = {1, 2, 2, 1};
+    hr_node y = convolution((hr_attr[]){HR_STRING_ATTR("padding", "SAME"), HR_INTS_ATTR("strides", strides, 4),
+                                        HR_BOOL_ATTR("_mine", true)},
+                            3);
+    assert_true(hr_node_exists(y));
+    const int64_t *dilations = hr_attr_ints(y, "dilations", &count);
+    assert_int_equal(count, 4);
+    for (int i = 0; i < count; i++) assert_int_equal(dilations[i], 1);
+    hr_attr_ints(y, "explicit_paddings", &count);
+    assert_int_equal(count, 0);
+    assert_memory_equal(hr_attr_string(y, "data_format").data, "NHWC", 5);
+    assert_true(hr_attr_bool(y, "use_cudnn_on_gpu"));
+    assert_true(hr_attr_bool(y, "_mine"));
+    assert_string_equal(hr_node_attr_at(y, hr_node_attrs(y) - 1)->name, "_mine");
+}
+
+static void a_word_that_the_op_does_not_know_is_refused(void **state)
+{
+    (void)state;
+    const int64_t strides[] = {1, 1, 1, 1};
+    convolution((hr_attr[]){HR_STRING_ATTR("padding", "SANE"), HR_INTS_ATTR("strides", strides, 4)}, 2);
+    assert_text_contains(hr_graph_error(g)->text,
+                         "expected as padding one of 3 words, the first is 'SAME', got 'SANE'");
+}
+
+static void an_attribute_that_the_op_does_not_know_is_refused(void **state)
+{
+    (void)state;
+    hr_new_node(g, "Neg", HR_INPUTS(one("x")), HR_ATTRS(HR_BOOL_ATTR("fast", true)));
+    assert_text_contains(hr_graph_error(g)->text, "expected an attribute of the op, got 'fast'");
+}
+
+static void a_node_without_a_kernel_is_made_and_does_not_run(void **state)
+{
+    hr_error err;
+    (void)state;
+    const hr_func body = {"body", NULL, 0}, condition = {"condition", NULL, 0};
+    hr_node read = hr_new_node(g, "ReadFile", HR_INPUTS(hr_placeholder(g, HR_STRING, HR_SCALAR)));
+    hr_node call = hr_new_node(g, "While", HR_INPUTS(one("x")),
+                               HR_ATTRS(HR_FUNC_ATTR("body", &body), HR_FUNC_ATTR("cond", &condition)));
+    assert_string_equal(hr_attr_func(call, "body"), "body");
+    hr_session *s = hr_session_new(g);
+    assert_status(hr_session_run(s, NULL, 0, &read, 1, &(hr_tensor){0}, &err), HR_INVALID_ARGUMENT);
+    assert_text_contains(err.text, "node 'ReadFile' (ReadFile): no kernel for this op");
+    hr_session_free(s);
+}
+
 static void collections_keep_their_order(void **state)
 {
     (void)state;
@@ -348,6 +408,10 @@ int main(void)
         TEST(nodes_of_two_graphs_do_not_mix),
         TEST(nodes_and_their_attributes_are_counted),
         TEST(an_op_from_outside_works_as_the_built_in_ones),
+        TEST(defaults_of_lists_and_words_are_tensorflows),
+        TEST(a_word_that_the_op_does_not_know_is_refused),
+        TEST(an_attribute_that_the_op_does_not_know_is_refused),
+        TEST(a_node_without_a_kernel_is_made_and_does_not_run),
         TEST(every_built_in_op_has_a_sound_signature),
         TEST(collections_keep_their_order),
         TEST(seeds_follow_tensorflows_rule),

@@ -1,0 +1,93 @@
+/* The ops that a graph knows: built in, given to hr_graph_use, or known by TensorFlow's signature alone. */
+#include "base/descriptor.h"
+#include "train/graph/graph_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const hr__opdef defs[] = {
+#define HR_OPDEF(name, inputs, outputs, attrs, flags) {name, inputs, outputs, attrs, flags},
+#include "train/graph/opdefs.def"
+#undef HR_OPDEF
+};
+
+static int by_name(const void *name, const void *def) { return strcmp(name, ((const hr__opdef *)def)->name); }
+
+const hr__opdef *hr__opdef_named(const char *name)
+{
+    return bsearch(name, defs, sizeof defs / sizeof *defs, sizeof *defs, by_name);
+}
+
+/* ---- ops from outside ---- */
+
+static const hr__descriptor_kind graph_ops = {
+    .what = "op",
+    .status = HR_FAILED_PRECONDITION,
+    .error = "graph.abi",
+    .version = HR_GRAPH_OP_ABI,
+    .size = sizeof(hr_graph_op),
+    .min_size = offsetof(hr_graph_op, gradient),
+};
+
+void hr_graph_use(hr_graph *g, const hr_graph_op *op)
+{
+    hr_error err;
+    const void *fits = NULL;
+    hr_graph_op *own = hr__arena_get(&g->arena, sizeof *own);
+    if (!own || hr__grow(&g->foreign, g->foreign_count, &g->foreign_capacity, sizeof *g->foreign, NULL) != HR_OK) {
+        hr__graph_no_memory(g, "an op");
+        return;
+    }
+    const hr_status st = hr__descriptor_fit(&graph_ops, op, own, &fits, &err);
+    if (st == HR_OK)
+        g->foreign[g->foreign_count++] = fits;
+    else
+        hr_node_fail(g, st, err.kind, "%s", err.text);
+}
+
+static const hr_graph_op *op_named(const hr_graph *g, const char *name)
+{
+    for (int i = 0; i < g->foreign_count; i++)
+        if (strcmp(g->foreign[i]->name, name) == 0) return g->foreign[i];
+    return hr_graph_op_named(name);
+}
+
+/* An op without a kernel: its nodes can be made, looked at and written, not run. */
+static const hr_graph_op *op_of_def(hr_graph *g, const hr__opdef *def, hr_error *err)
+{
+    hr_graph_op *op = hr__arena_get(&g->arena, sizeof *op);
+    if (!op) {
+        hr_no_memory(err, "an op");
+        return NULL;
+    }
+    *op = (hr_graph_op){.head = HR_GRAPH_OP_HEAD, .name = def->name};
+    op->traits = (strchr(def->flags, 'S') ? HR_STATEFUL : 0) | (strchr(def->flags, 'C') ? HR_COMMUTATIVE : 0);
+    return op;
+}
+
+const hr__signature *hr__graph_signature(hr_graph *g, const char *name, hr_error *err)
+{
+    const int known = hr__map_index(&g->signature_names, name);
+    if (known >= 0) return g->signatures[known];
+    const hr__opdef *def = hr__opdef_named(name);
+    const hr_graph_op *op = op_named(g, name);
+    if (!op && !def) {
+        hr_fail(err, HR_NOT_FOUND, "graph.op",
+                "expected one of TensorFlow's ops, or one that was given to hr_graph_use, got '%.60s'", name);
+        return NULL;
+    }
+    if (!op && !(op = op_of_def(g, def, err))) return NULL;
+    hr__signature *sig = hr__arena_get(&g->arena, sizeof *sig);
+    if (!sig || hr__grow(&g->signatures, g->signature_count, &g->signature_capacity, sizeof sig, err) != HR_OK ||
+        hr__map_set(&g->signature_names, name, strlen(name), g->signature_count, err) != HR_OK) {
+        hr_no_memory(err, "a signature");
+        return NULL;
+    }
+    g->signatures[g->signature_count] = sig;
+    if (hr__signature_parse(&g->arena, op, def, sig, err) != HR_OK) {
+        hr__map_set(&g->signature_names, name, strlen(name), -1, NULL);
+        return NULL;
+    }
+    g->signature_count++;
+    return sig;
+}
