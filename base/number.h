@@ -30,15 +30,15 @@ typedef enum hr__parsed {
 hr__parsed hr__parse_int32(const char *text, size_t size, hr__grammar grammar, int32_t *out);
 hr__parsed hr__parse_int64(const char *text, size_t size, hr__grammar grammar, int64_t *out);
 hr__parsed hr__parse_uint64(const char *text, size_t size, hr__grammar grammar, uint64_t *out);
-hr__parsed hr__parse_float(const char *text, size_t size, hr__grammar grammar, float *out);
-hr__parsed hr__parse_double(const char *text, size_t size, hr__grammar grammar, double *out);
+HR_API hr__parsed hr__parse_float(const char *text, size_t size, hr__grammar grammar, float *out);
+HR_API hr__parsed hr__parse_double(const char *text, size_t size, hr__grammar grammar, double *out);
 
 enum { HR__NUMBER_TEXT = 32 }; /* space for any number's text and its NUL */
 
 /* The first of 15 to 17 (6 to 9) digits, without zeros at the end, that read back as the same bits: "0.1", "1e+30",
  * "-0", "inf", "nan". Give the length. */
-int hr__format_float(float value, char text[HR__NUMBER_TEXT]);
-int hr__format_double(double value, char text[HR__NUMBER_TEXT]);
+HR_API int hr__format_float(float value, char text[HR__NUMBER_TEXT]);
+HR_API int hr__format_double(double value, char text[HR__NUMBER_TEXT]);
 int hr__format_int64(int64_t value, char text[HR__NUMBER_TEXT]);
 /* Whether the number of a text, as float32 is written, is another one: "16777217.0" is 16777216. */
 bool hr__float_rounds(const char *text, size_t size);

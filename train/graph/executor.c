@@ -22,7 +22,6 @@ static void record(hr__frame *frame, const hr__step *step, hr_status status, hr_
 {
     hr__run *run = frame->run;
     if (status == HR_CANCELLED && atomic_load_explicit(&run->stop, memory_order_acquire)) return;
-    if (err->code == HR_OK) hr_fail(err, status, "graph.kernel", "the kernel failed: %s", hr_status_name(status));
     hr__blame(err, step->node);
     uv_mutex_lock(&run->session->lock);
     /* Of several failures that of the oldest node is reported, the same on every run if all of them occur. */
@@ -60,8 +59,35 @@ static void drop_inputs(hr__frame *frame, const hr__step *step)
         if (plan->slot_uses[step->first_output + i] == 0) drop(&frame->slots[step->first_output + i]);
 }
 
+/* What a kernel of another type, or none, would leave to those that read it: memory of an earlier run. */
+static void forget_outputs(hr_tensor *slot, int outputs)
+{
+    for (int i = 0; i < outputs; i++) slot[i].dtype = HR_INVALID_DTYPE;
+}
+
+/* An output that is a variable itself has its handle; the executor gives that. */
+static bool sound_output(const hr__step *step, const hr_tensor *slot, int i)
+{
+    const hr_node output = {step->handle.graph, step->handle.id, i};
+    if (slot->dtype != step->node->type[i] && !(slot->dtype == HR_RESOURCE && hr__output_is_ref(output))) return false;
+    return slot->data || slot->count == 0;
+}
+
+static hr_status check_outputs(const hr__step *step, const hr_tensor *slot, hr_error *err)
+{
+    const hr__node *n = step->node;
+    for (int i = step->gives_ref; i < n->outputs; i++)
+        if (!sound_output(step, &slot[i], i))
+            return hr_fail(err, HR_INTERNAL, "graph.failed", "%s: compute: expected output %d of %s, got %s",
+                           n->op->name, i, hr_dtype_name(n->type[i]),
+                           slot[i].dtype == HR_INVALID_DTYPE ? "none" : hr_dtype_name(slot[i].dtype));
+    return HR_OK;
+}
+
 static hr_status executor_compute(hr__frame *frame, const hr__step *step, hr_error *err)
 {
+    hr_tensor *slot = &frame->slots[step->first_output];
+    forget_outputs(slot, step->node->outputs);
     hr_kernel k;
     k.node = step->handle;
     k.inputs = step->node->inputs;
@@ -74,7 +100,8 @@ static hr_status executor_compute(hr__frame *frame, const hr__step *step, hr_err
     k.temps = 0;
     const hr_status status = step->node->op->compute(&k, err);
     if (k.temps) hr__kernel_end(&k);
-    return status;
+    if (status != HR_OK) return hr__descriptor_answer(step->node->op->name, "graph.failed", status, err);
+    return check_outputs(step, slot, err);
 }
 
 /* With what it uses locked: its own state, and the resources that its inputs are handles of, in the order of their
@@ -102,13 +129,31 @@ static hr_status compute_locked(hr__frame *frame, const hr__step *step, hr_error
     return status;
 }
 
+/* Inputs that are variables, as the values that they have now. */
+static hr_status compute_with_values(hr__frame *frame, const hr__step *step, hr_error *err)
+{
+    hr_tensor *value = frame->values + step->first_value;
+    hr_status status = HR_OK;
+    int taken = 0;
+    for (; status == HR_OK && taken < step->value_inputs; taken++)
+        status = hr__slot_value(&frame->slots[step->slot[step->value_input[taken]]], &value[taken], err);
+    if (status == HR_OK) status = compute_locked(frame, step, err);
+    for (int i = 0; i < taken; i++) drop(&value[i]);
+    return status;
+}
+
 static void compute_step(hr__frame *frame, const hr__step *step)
 {
     hr_error err;
     err.code = HR_OK;
-    const bool locks = step->resources > 0 || step->alone;
-    const hr_status status = locks ? compute_locked(frame, step, &err) : executor_compute(frame, step, &err);
-    if (status != HR_OK) record(frame, step, status, &err);
+    err.kind = NULL;
+    const hr_status status = step->value_inputs                   ? compute_with_values(frame, step, &err)
+                             : step->resources > 0 || step->alone ? compute_locked(frame, step, &err)
+                                                                  : executor_compute(frame, step, &err);
+    if (status != HR_OK)
+        record(frame, step, status, &err);
+    else if (step->gives_ref)
+        frame->slots[step->first_output] = frame->slots[step->slot[0]];
 }
 
 static void run_step(hr__frame *frame, int32_t index)
@@ -292,7 +337,7 @@ hr_status hr__execute(hr__frame *frame, hr_error *err)
     } else {
         for (int i = 0; i < plan->step_count; i++) run_step(frame, i);
     }
-    if (frame->measure) add_up(plan);
+    if (frame->measure) executor_add_up(plan);
     if (frame->status != HR_OK && err) *err = frame->error;
     return frame->status;
 }
@@ -308,7 +353,6 @@ hr_status hr__compute_alone(hr_session *s, hr_node node, void *state, hr_tensor 
     hr_error failed = {0};
     const hr_status status = executor_compute(&frame, &step, &failed);
     if (status == HR_OK) return HR_OK;
-    if (failed.code == HR_OK) hr_fail(&failed, status, "graph.kernel", "the kernel failed: %s", hr_status_name(status));
     hr__blame(&failed, step.node);
     if (err) *err = failed;
     return status;

@@ -9,15 +9,21 @@ static hr_status fill_frame(hr__frame *frame, const hr__plan *plan, hr_error *er
     frame->slots = hr__arena_get(arena, slots * sizeof *frame->slots);
     frame->uses = hr__arena_get(arena, slots * sizeof *frame->uses);
     frame->input = hr__arena_get(arena, ((size_t)plan->input_count + 1) * sizeof *frame->input);
+    frame->values = hr__arena_get(arena, ((size_t)plan->value_count + 1) * sizeof *frame->values);
     frame->pending = hr__arena_get(arena, steps * sizeof *frame->pending);
     frame->ready = hr__arena_get(arena, steps * sizeof *frame->ready);
     frame->woken_made = uv_cond_init(&frame->woken) == 0;
-    if (!frame->slots || !frame->uses || !frame->input || !frame->pending || !frame->ready || !frame->woken_made)
+    if (!frame->slots || !frame->uses || !frame->input || !frame->values || !frame->pending || !frame->ready ||
+        !frame->woken_made)
         return hr_no_memory(err, "a run");
     for (int i = 0; i < plan->fixed_count; i++) frame->slots[plan->fixed[i].slot] = plan->fixed[i].value;
-    for (int i = 0; i < plan->step_count; i++)
-        for (int j = 0; j < plan->steps[i].node->inputs; j++)
-            frame->input[plan->steps[i].first_input + j] = &frame->slots[plan->steps[i].slot[j]];
+    for (int i = 0; i < plan->step_count; i++) {
+        const hr__step *step = &plan->steps[i];
+        const hr_tensor **input = frame->input + step->first_input;
+        for (int j = 0; j < step->node->inputs; j++) input[j] = &frame->slots[step->slot[j]];
+        for (int j = 0; j < step->value_inputs; j++)
+            input[step->value_input[j]] = &frame->values[step->first_value + j];
+    }
     return HR_OK;
 }
 

@@ -77,9 +77,10 @@ typedef struct hr__node {
     hr_shape *shape;
     hr_attr *attr; /* those of the signature, then others that came with it */
     int attrs;
-    const char *device;
-    int variable;  /* 1 + the variable whose handle it is; 0: none */
-    uint32_t mark; /* the newest node that took it as a control input has this number */
+    const char *device; /* "": any */
+    int32_t place;      /* among the nodes of a file: where they are written */
+    int variable;       /* 1 + the variable whose handle it is; 0: none */
+    uint32_t mark;      /* the newest node that took it as a control input has this number */
 } hr__node;
 
 typedef struct hr__scope {
@@ -135,6 +136,16 @@ hr_status hr__grow(void *array, int count, int *capacity, size_t width, hr_error
 hr_node hr__graph_no_memory(hr_graph *g, const char *what);
 /* The name made unique, with the scope in front unless it ends in '/'. In the arena; NULL: no memory. */
 const char *hr__unique_name(hr_graph *g, const char *name);
+/* Takes a whole name that nobody has yet, for a node from a file. HR_INVALID_ARGUMENT, "graph.name". */
+hr_status hr__claim_name(hr_graph *g, const char *name, const char **out, hr_error *err);
+/* A node from a file: its whole name and all its inputs, controls and attributes are given; scopes and control
+ * dependencies of the graph do not count, nothing is read in a variable's place, and every attribute is kept. An error
+ * does not stick to the graph. */
+hr_status hr__node_import(hr_graph *g, const char *op, const char *device, const hr_node_opts *opts, hr_node *out,
+                          hr_error *err);
+/* The output is a variable itself, not a value (TensorFlow's ref types); the op takes the variable by its input i. */
+bool hr__output_is_ref(hr_node node);
+bool hr__input_is_ref(const hr__node *n, int i);
 const hr__signature *hr__graph_signature(hr_graph *g, const char *op, hr_error *err);
 /* Checks an attribute's value and copies it into the arena. */
 hr_status hr__attr_copy(hr__arena *arena, hr_attr *attr, hr_error *err);
@@ -201,8 +212,6 @@ hr_status hr__node_state_get(hr__instance *in, int32_t id, hr__node_state **out,
 /* The outputs of a HR_FIXED node, computed at first use. Borrows. */
 hr_status hr__fixed_outputs(hr__instance *in, int32_t id, const hr_tensor **out, hr_error *err);
 void hr__instance_free(hr__instance *in);
-/* Puts the node in front of the text. */
-void hr__blame(hr_error *err, const hr__node *node);
 
 /* ---- session_plan.c: steps and slots, fixed once made; a run of it has a frame ---- */
 
@@ -219,6 +228,10 @@ typedef struct hr__step {
     int32_t *next;          /* steps that wait for this one */
     int32_t nexts, pending; /* for how many it waits */
     int resources;          /* how many inputs are handles */
+    bool gives_ref;         /* output 0 is the variable that input 0 is */
+    int32_t first_value;    /* of the frame's values */
+    int32_t *value_input;   /* inputs that are variables, taken by value */
+    int value_inputs;
 } hr__step;
 
 typedef struct hr__fixed_slot {
@@ -235,7 +248,7 @@ typedef struct hr__plan {
     int feeds, fetches;
     int32_t *feed_slot, *fetch_slot; /* fetch -1: an operation */
     const hr_node *feed_node;
-    int step_count, input_count, slot_count;
+    int step_count, input_count, slot_count, value_count;
     hr__step *steps;
     int32_t *slot_uses; /* how many inputs and fetches want it; of fed and fixed ones never less than 1 */
     hr__fixed_slot *fixed;
@@ -276,7 +289,8 @@ typedef struct hr__frame {
     hr__run *run;
     hr__arena arena;
     hr_tensor *slots;
-    const hr_tensor **input; /* of all steps, into the slots */
+    const hr_tensor **input; /* of all steps, into the slots or the values */
+    hr_tensor *values;       /* of variables, while a step runs that takes them so */
     atomic_int *uses;        /* left, by slot */
     bool parallel, measure;
     hr_status status;
@@ -292,6 +306,8 @@ typedef struct hr__frame {
     bool woken_made;
 } hr__frame;
 
+/* The value that the variable in a slot has now; a reference. What is no variable is given as it is, borrowed. */
+hr_status hr__slot_value(const hr_tensor *slot, hr_tensor *value, hr_error *err);
 hr_status hr__frame_get(hr__run *run, hr__plan *plan, hr__frame **out, hr_error *err);
 void hr__frame_put(hr__frame *frame); /* drops what its slots hold */
 void hr__frame_free(hr__frame *frame);
@@ -327,5 +343,7 @@ bool hr__execute_one(hr__client *client, int thread);
 /* Runs one node outside of a plan: its outputs, zeroed before, are the caller's. */
 hr_status hr__compute_alone(hr_session *s, hr_node node, void *state, hr_tensor *outputs, hr_error *err);
 void hr__kernel_end(hr_kernel *k);
+/* Puts the node in front of the text. */
+void hr__blame(hr_error *err, const hr__node *node);
 
 #endif

@@ -109,6 +109,11 @@ void *hr_kernel_temp(hr_kernel *k, size_t bytes)
     return hr_buffer_data(buffer);
 }
 
+void hr__blame(hr_error *err, const hr__node *node)
+{
+    hr_error_prefix(err, "node '%s' (%s): ", node->name, node->op->name);
+}
+
 void hr__kernel_end(hr_kernel *k)
 {
     while (k->temps > 0) hr_buffer_unref(k->temp[--k->temps]);

@@ -73,6 +73,21 @@ const char *hr__unique_name(hr_graph *g, const char *name)
     return unique;
 }
 
+hr_status hr__claim_name(hr_graph *g, const char *name, const char **out, hr_error *err)
+{
+    const size_t size = strlen(name);
+    if (size >= MAX_NAME || !legal(name, size))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.name",
+                       "expected a name of letters, digits and any of ._-/ beginning with a letter, a digit or '.', of "
+                       "at most 900 bytes, got \"%.60s\"",
+                       name);
+    if (hr__map_find(&g->by_name, name, size))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.name", "expected a name of its own, but '%.100s' is not unique",
+                       name);
+    *out = hr__arena_text(&g->arena, name, size);
+    return *out && (in_use(g, name, size) || use(g, name, size, 1) == HR_OK) ? HR_OK : hr_no_memory(err, "a name");
+}
+
 /* ---- scopes ---- */
 
 static bool set_prefix(hr_graph *g, char **prefix, size_t *size, size_t *capacity, const char *text, size_t length)

@@ -25,6 +25,15 @@ typedef struct maker {
 
 /* ---- attributes ---- */
 
+static const char *kind_word(hr_attr_kind kind)
+{
+    static const char *const word[] = {"nothing",      "int",          "float",       "bool",      "string",
+                                       "type",         "shape",        "tensor",      "list(int)", "list(float)",
+                                       "list(type)",   "list(string)", "list(shape)", "func",      "list(bool)",
+                                       "list(tensor)", "list(func)"};
+    return (size_t)kind < sizeof word / sizeof *word ? word[kind] : word[0];
+}
+
 static bool is_text(hr_view view, const char *text)
 {
     return (size_t)view.size == strlen(text) && memcmp(view.data, text, strlen(text)) == 0;
@@ -169,9 +178,13 @@ static hr_dtype wanted_type(const maker *m, const hr__arg *arg)
 static hr_status node_match_one(maker *m, const hr__arg *arg, hr_node *input)
 {
     const hr_dtype wanted = wanted_type(m, arg);
-    if (wanted != HR_RESOURCE) *input = hr__node_value(*input);
+    if (wanted != HR_RESOURCE && !m->imported) *input = hr__node_value(*input);
     if (!hr_node_exists(*input)) return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.input", "an input failed");
     const hr_dtype type = hr_node_dtype(*input);
+    if (arg->ref && !hr__output_is_ref(*input))
+        return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.type",
+                       "input '%s': expected a variable itself, got a value of node '%s'", arg->name,
+                       hr_node_name(*input));
     if (wanted == HR_INVALID_DTYPE) {
         m->attr[arg->type_attr] = HR_TYPE_ATTR(m->sig->attr[arg->type_attr].name, type);
         m->given[arg->type_attr] = true;
@@ -185,7 +198,7 @@ static hr_status match_list(maker *m, const hr__arg *arg, hr_node *inputs, int64
     hr_dtype *types = hr__arena_get(&m->g->arena, sizeof *types * (size_t)(count + 1));
     if (!types) return hr_no_memory(m->err, "a node");
     for (int64_t i = 0; i < count; i++) {
-        inputs[i] = hr__node_value(inputs[i]);
+        if (!m->imported) inputs[i] = hr__node_value(inputs[i]);
         if (!hr_node_exists(inputs[i])) return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.input", "an input failed");
         types[i] = hr_node_dtype(inputs[i]);
         if (m->given[arg->list_attr] && m->attr[arg->list_attr].types[i] != types[i])
@@ -281,7 +294,7 @@ static hr_status add_controls(maker *m)
     if (!kept) return hr_no_memory(m->err, "a node");
     m->g->marks++;
     for (int i = 0; i < m->opts->control_count; i++) HR_TRY(take_control(m, m->opts->controls[i], kept, &count));
-    for (int i = 0; i < m->g->control_count; i++)
+    for (int i = 0; i < m->g->control_count && !m->imported; i++)
         for (int j = 0; j < m->g->controls[i].count; j++)
             HR_TRY(take_control(m, m->g->controls[i].nodes[j], kept, &count));
     m->node->control = kept;
@@ -321,19 +334,24 @@ static hr_status node_build(maker *m)
     return add_controls(m);
 }
 
+static hr_status node_name(maker *m)
+{
+    if (m->imported) return hr__claim_name(m->g, m->name, &m->node->name, m->err);
+    m->node->name = hr__unique_name(m->g, m->name);
+    return m->node->name ? HR_OK : m->g->error.code;
+}
+
 /* The node stands in the graph while its shapes are inferred, so that its attributes can be asked for. */
 static hr_status enter(maker *m, hr_node *self)
 {
     hr_graph *g = m->g;
     HR_TRY(hr__grow(&g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes, m->err));
     *self = (hr_node){g, g->node_count, m->node->outputs > 0 ? 0 : -1};
+    m->node->place = g->node_count;
     g->nodes[g->node_count++] = m->node;
     hr_status st = infer_shapes(m, *self);
-    if (st == HR_OK) {
-        m->node->name = hr__unique_name(g, m->name);
-        st = m->node->name ? hr__map_add(&g->by_name, m->node->name, strlen(m->node->name), self->id, m->err)
-                           : g->error.code;
-    }
+    if (st == HR_OK) st = node_name(m);
+    if (st == HR_OK) st = hr__map_add(&g->by_name, m->node->name, strlen(m->node->name), self->id, m->err);
     if (st != HR_OK) g->node_count--;
     return st;
 }
@@ -377,4 +395,48 @@ hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts *given)
     }
     hr_free(m);
     return st == HR_OK ? self : hr_failed_node(g);
+}
+
+hr_status hr__node_import(hr_graph *g, const char *op, const char *device, const hr_node_opts *opts, hr_node *out,
+                          hr_error *err)
+{
+    hr_error failed = {0};
+    maker *m = hr_calloc(1, sizeof *m);
+    if (!m) return hr_no_memory(err, "a node");
+    *m = (maker){.g = g, .opts = opts, .err = &failed, .name = opts->name, .imported = true};
+    m->sig = hr__graph_signature(g, op, &failed);
+    hr_status st = m->sig ? node_build(m) : failed.code;
+    if (st == HR_OK && *device && !(m->node->device = hr__arena_text(&g->arena, device, strlen(device))))
+        st = hr_no_memory(&failed, "a node");
+    if (st == HR_OK) st = enter(m, out);
+    if (st != HR_OK && err) {
+        *err = failed;
+        hr_error_prefix(err, "node '%.100s' (%.60s): ", opts->name, op);
+    }
+    hr_free(m);
+    return st;
+}
+
+/* The argument that input or output i belongs to; NULL: none. */
+static const hr__arg *argument_at(const hr__node *n, const hr__arg *args, int count, int at)
+{
+    for (int i = 0; i < count; i++) {
+        const int attr = args[i].number_attr >= 0 ? args[i].number_attr : args[i].list_attr;
+        at -= attr < 0 ? 1 : args[i].number_attr >= 0 ? (int)n->attr[attr].i : n->attr[attr].count;
+        if (at < 0) return &args[i];
+    }
+    return NULL;
+}
+
+bool hr__output_is_ref(hr_node node)
+{
+    const hr__node *n = hr__node_of(node);
+    const hr__arg *arg = n && node.output >= 0 ? argument_at(n, n->sig->output, n->sig->outputs, node.output) : NULL;
+    return arg && arg->ref;
+}
+
+bool hr__input_is_ref(const hr__node *n, int i)
+{
+    const hr__arg *arg = argument_at(n, n->sig->input, n->sig->inputs, i);
+    return arg && arg->ref;
 }

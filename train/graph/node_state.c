@@ -1,12 +1,8 @@
 /* A graph in a session: what each node keeps between runs, made and prepared when a plan first needs it. */
+#include "base/descriptor.h"
 #include "train/graph/graph_internal.h"
 
 #include <string.h>
-
-void hr__blame(hr_error *err, const hr__node *node)
-{
-    hr_error_prefix(err, "node '%s' (%s): ", node->name, node->op->name);
-}
 
 static void node_state_free(const hr__node *n, hr__node_state *state)
 {
@@ -57,9 +53,13 @@ static hr_status node_state_prepare(hr__instance *in, int32_t id, hr__node_state
     state->state = hr_calloc(1, n->op->state_size + 1);
     if (!state->state) return hr_no_memory(err, "a node");
     if (n->op->traits & HR_STATEFUL && n->op->state_size > 0) HR_TRY(make_alone(state, err));
-    const hr_status st = n->op->prepare ? n->op->prepare(node, in->session, state->state, err) : HR_OK;
-    if (st != HR_OK) hr__blame(err, n);
+    hr_error why = {0};
+    hr_status st = n->op->prepare ? n->op->prepare(node, in->session, state->state, &why) : HR_OK;
+    st = hr__descriptor_answer(n->op->name, "graph.failed", st, &why);
     state->prepared = st == HR_OK;
+    if (st == HR_OK) return HR_OK;
+    hr__blame(&why, n);
+    if (err) *err = why;
     return st;
 }
 

@@ -113,8 +113,8 @@ hr_tensor hr_resource_handle(hr_resource *resource) { return hr_tensor_of(HR_RES
 
 hr_status hr_kernel_resource(hr_kernel *k, int i, const hr_resource_kind *kind, void **thing, hr_error *err)
 {
-    const hr_tensor *in = k->input[i];
-    const hr_resource *r = in->dtype == HR_RESOURCE ? in->data : NULL;
+    const hr_tensor *in = i >= 0 && i < k->inputs ? k->input[i] : NULL;
+    const hr_resource *r = in && in->dtype == HR_RESOURCE ? in->data : NULL;
     if (r && strcmp(r->kind->name, kind->name) == 0) {
         *thing = r->thing;
         return HR_OK;
@@ -133,8 +133,8 @@ static hr_status kernel_variable(hr_kernel *k, int i, hr__variable **v, hr_error
 
 const char *hr_kernel_variable_name(hr_kernel *k, int i)
 {
-    const hr_tensor *in = k->input[i];
-    return in->dtype == HR_RESOURCE && in->data ? ((const hr_resource *)in->data)->name : "";
+    const hr_tensor *in = i >= 0 && i < k->inputs ? k->input[i] : NULL;
+    return in && in->dtype == HR_RESOURCE && in->data ? ((const hr_resource *)in->data)->name : "";
 }
 
 bool hr_kernel_initialized(hr_kernel *k, int i)
@@ -145,8 +145,6 @@ bool hr_kernel_initialized(hr_kernel *k, int i)
 
 static hr_status uninitialized(hr_kernel *k, int i, hr_error *err)
 {
-    if (!variable_of(k, i))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "variable.unknown", "expected input %d to be a variable's handle", i);
     return hr_fail(err, HR_FAILED_PRECONDITION, "variable.uninitialized",
                    "expected variable '%s' to have a value, but it has none; run hr_global_variables_initializer, or "
                    "restore it",
@@ -231,8 +229,25 @@ hr_status hr_kernel_assign(hr_kernel *k, int i, int value, hr_error *err)
 {
     hr__variable *v;
     HR_TRY(kernel_variable(k, i, &v, err));
-    HR_TRY(check_value(hr_node_input(k->node, i), k->input[value], err));
+    if (value < 0 || value >= k->inputs)
+        return hr_fail(err, HR_INTERNAL, "graph.failed", "expected one of %d inputs, got number %d", k->inputs, value);
+    HR_TRY(resource_check_value(hr_node_input(k->node, i), k->input[value], err));
     return set_value(k->session, v, k->input[value], true, err);
+}
+
+hr_status hr__slot_value(const hr_tensor *slot, hr_tensor *value, hr_error *err)
+{
+    *value = *slot;
+    value->buffer = NULL;
+    if (slot->dtype != HR_RESOURCE) return HR_OK;
+    hr_resource *r = slot->data;
+    uv_rwlock_rdlock(&r->lock);
+    *value = ((const hr__variable *)r->thing)->value;
+    hr_buffer_ref(value->buffer);
+    uv_rwlock_rdunlock(&r->lock);
+    if (value->data) return HR_OK;
+    return hr_fail(err, HR_FAILED_PRECONDITION, "variable.uninitialized",
+                   "expected variable '%s' to have a value, but it has none; initialize or restore it", r->name);
 }
 
 /* ---- for users ---- */

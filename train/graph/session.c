@@ -94,6 +94,7 @@ static hr_status set_feeds(hr__frame *frame, const hr_feed *feeds, int count, hr
 /* What has no buffer is borrowed, from the caller or the graph: the caller gets a copy. */
 static hr_status session_give(const hr_tensor *slot, hr_tensor *out, hr_error *err)
 {
+    if (slot->dtype == HR_RESOURCE) return hr__slot_value(slot, out, err);
     if (slot->buffer) {
         *out = *slot;
         hr_buffer_ref(out->buffer);

@@ -99,6 +99,9 @@ static hr_status check_fetches(const planner *p)
     return HR_OK;
 }
 
+/* A constant that waits for others is computed in its turn. */
+static bool is_fixed(const hr__node *n) { return n->op->traits & HR_FIXED && n->controls == 0; }
+
 static void need(planner *p, hr_node node)
 {
     if (node.output < 0 || feed_of(p, node.id, node.output) < 0) p->needed[node.id] = 1;
@@ -111,7 +114,7 @@ static void mark_needed(planner *p)
     for (int32_t id = p->g->node_count - 1; id >= 0; id--) {
         if (!p->needed[id]) continue;
         const hr__node *n = p->g->nodes[id];
-        if (n->op->traits & HR_FIXED) continue;
+        if (is_fixed(n)) continue;
         for (int i = 0; i < n->inputs; i++) need(p, n->input[i]);
         for (int i = 0; i < n->controls; i++) need(p, n->control[i]);
     }
@@ -121,8 +124,9 @@ static void mark_needed(planner *p)
 
 static hr_status no_kernel(const planner *p, const hr__node *n, const char *attr, hr_dtype type)
 {
-    return hr_fail(p->err, HR_INVALID_ARGUMENT, "graph.kernel", "node '%s' (%s): no kernel for %s%s%s", n->name,
-                   n->op->name, attr ? attr : "this op", attr ? " = " : "", attr ? hr_dtype_name(type) : "");
+    return hr_fail(p->err, attr ? HR_INVALID_ARGUMENT : HR_UNIMPLEMENTED, "graph.kernel",
+                   "node '%s' (%s): no kernel for %s%s%s", n->name, n->op->name, attr ? attr : "this op",
+                   attr ? " = " : "", attr ? hr_dtype_name(type) : "");
 }
 
 /* The op has one, and for the node's types. */
@@ -139,7 +143,7 @@ static hr_status check_kernel(const planner *p, const hr__node *n)
     return HR_OK;
 }
 
-static hr_status lay_out(planner *p)
+static hr_status session_plan_lay_out(planner *p)
 {
     hr__plan *plan = p->plan;
     for (int32_t id = 0; id < p->g->node_count; id++) {
@@ -148,7 +152,7 @@ static hr_status lay_out(planner *p)
         HR_TRY(check_kernel(p, n));
         p->slot_of[id] = plan->slot_count;
         plan->slot_count += n->outputs;
-        if (n->op->traits & HR_FIXED) {
+        if (is_fixed(n)) {
             p->fixed_nodes[p->fixed_count++] = id;
             plan->fixed_count += n->outputs;
         } else {
@@ -166,6 +170,21 @@ static int32_t slot(const planner *p, hr_node node)
     return feed >= 0 ? p->plan->feed_slot[feed] : p->slot_of[node.id] + node.output;
 }
 
+/* Inputs that are variables where the op wants their values. */
+static hr_status find_values(planner *p, const hr__node *n, hr__step *step)
+{
+    for (int i = 0; i < n->inputs; i++) {
+        if (!hr__output_is_ref(n->input[i]) || hr__input_is_ref(n, i)) continue;
+        if (!step->value_input)
+            step->value_input = hr__arena_get(&p->plan->arena, sizeof *step->value_input * (size_t)n->inputs);
+        if (!step->value_input) return hr_no_memory(p->err, "a plan");
+        step->value_input[step->value_inputs++] = i;
+    }
+    step->first_value = p->plan->value_count;
+    p->plan->value_count += step->value_inputs;
+    return HR_OK;
+}
+
 static hr_status session_plan_make_step(planner *p, int32_t id)
 {
     hr__plan *plan = p->plan;
@@ -179,11 +198,14 @@ static hr_status session_plan_make_step(planner *p, int32_t id)
                        .alone = state->alone,
                        .slot = hr__arena_get(&plan->arena, sizeof *step->slot * (size_t)(n->inputs + 1)),
                        .first_input = plan->input_count,
+                       .gives_ref = n->inputs > 0 && n->outputs > 0 && hr__output_is_ref((hr_node){p->g, id, 0}) &&
+                                    hr__input_is_ref(n, 0),
                        .first_output = p->slot_of[id]};
     if (!step->slot) return hr_no_memory(p->err, "a plan");
+    HR_TRY(find_values(p, n, step));
     for (int i = 0; i < n->inputs; i++) {
         step->slot[i] = slot(p, n->input[i]);
-        step->resources += hr_node_dtype(n->input[i]) == HR_RESOURCE;
+        step->resources += hr_node_dtype(n->input[i]) == HR_RESOURCE || hr__input_is_ref(n, i);
         plan->slot_uses[step->slot[i]]++;
     }
     plan->input_count += n->inputs;
@@ -253,15 +275,30 @@ static hr_status add_data_edges(planner *p)
     return HR_OK;
 }
 
+/* Nodes that only pass a variable on. */
+static hr_node resource_origin(hr_node node)
+{
+    for (;;) {
+        const bool handle = hr_node_dtype(node) == HR_RESOURCE && strcmp(hr_node_op(node), "Identity") == 0;
+        if (!handle && !(hr__output_is_ref(node) && hr_node_inputs(node) > 0)) return node;
+        node = hr_node_input(node, 0);
+    }
+}
+
 /* The resource of a handle; NULL if the node uses none by its input i. A handle that only the run knows stands for a
  * resource of its own. */
-static const void *used_resource(const planner *p, const hr__node *n, int i)
+static hr_status used_resource(const planner *p, const hr__node *n, int i, const void **resource)
 {
-    if (hr_node_dtype(n->input[i]) != HR_RESOURCE) return NULL;
-    hr_node origin = n->input[i];
-    while (strcmp(hr_node_op(origin), "Identity") == 0) origin = hr_node_input(origin, 0);
-    const hr__node_state *state = p->in->states[origin.id];
-    return state && state->fixed ? state->fixed[origin.output].data : &hr__node_of(origin)->type[origin.output];
+    *resource = NULL;
+    if (hr_node_dtype(n->input[i]) != HR_RESOURCE && !hr__output_is_ref(n->input[i])) return HR_OK;
+    const hr_node origin = resource_origin(n->input[i]);
+    const hr__node *from = hr__node_of(origin);
+    const hr_tensor *outputs;
+    *resource = &from->type[origin.output];
+    if (!(from->op->traits & HR_FIXED)) return HR_OK;
+    HR_TRY(hr__fixed_outputs(p->in, origin.id, &outputs, p->err));
+    *resource = outputs[origin.output].data;
+    return HR_OK;
 }
 
 /* Lists for each node the ones that take its values, from the oldest to the newest. */
@@ -311,14 +348,14 @@ static hr_status find_users(planner *p, const void *resource, used_by **out)
 }
 
 /* Node `user` uses `resource`; the newest write before it, and every read since, are put in order with it. */
-static hr_status order_by_resource(planner *p, int32_t user, const void *resource)
+static hr_status order_by_resource(planner *p, int32_t user, const void *resource, bool reads_only)
 {
     users *u = &p->users;
     used_by *used;
     HR_TRY(find_users(p, resource, &used));
     if (used->writer == user || (used->readers && u->reader[used->readers - 1].node == user)) return HR_OK; /* twice */
     if (used->writer >= 0) HR_TRY(add_edge(p, used->writer, user));
-    if (p->g->nodes[user]->op->traits & HR_READS_ONLY) {
+    if (reads_only) {
         HR_TRY(hr__grow(&u->reader, u->reader_count, &u->reader_capacity, sizeof *u->reader, p->err));
         u->reader[u->reader_count++] = (reader){user, used->readers};
         used->readers = u->reader_count;
@@ -339,8 +376,10 @@ static hr_status add_resource_edges(planner *p)
         if (p->step_of[id] < 0) continue;
         const hr__node *n = p->g->nodes[id];
         for (int i = 0; i < n->inputs; i++) {
-            const void *resource = used_resource(p, n, i);
-            if (resource) HR_TRY(order_by_resource(p, id, resource));
+            const void *resource;
+            HR_TRY(used_resource(p, n, i, &resource));
+            const bool value = hr_node_dtype(n->input[i]) != HR_RESOURCE && !hr__input_is_ref(n, i);
+            if (resource) HR_TRY(order_by_resource(p, id, resource, value || n->op->traits & HR_READS_ONLY));
         }
     }
     return HR_OK;

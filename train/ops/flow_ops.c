@@ -33,7 +33,25 @@ static hr_status no_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
+/* What is fed in its place may have another shape than the default. */
+static hr_status default_shape(hr_infer *s, hr_error *err)
+{
+    hr_shape merged;
+    s->output[0] = hr_attr_shape(s->node, "shape");
+    return hr_shape_merge(s->input[0], s->output[0], &merged) ? HR_OK
+                                                              : hr_infer_refuse(s, err, "a default of the shape");
+}
+
 const hr_graph_op hr_graph_ops_flow_ops[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "PlaceholderWithDefault",
+        .types = "dtype:any",
+        .traits = HR_CHEAP,
+        .shape = default_shape,
+        .compute = pass_compute,
+        .gradient = identity_gradient,
+    },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Identity",

@@ -196,6 +196,22 @@ const hr_graph_op hr_graph_ops_variable_ops[] = {
         .shape = assign_shape,
         .compute = sub_compute,
     },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "AssignAdd",
+        .types = "T:numbers",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .shape = hr_infer_unchanged,
+        .compute = add_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "AssignSub",
+        .types = "T:numbers",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .shape = hr_infer_unchanged,
+        .compute = sub_compute,
+    },
     HR_GRAPH_OPS_END,
 };
 

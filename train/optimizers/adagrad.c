@@ -83,6 +83,20 @@ const hr_graph_op hr_graph_ops_adagrad[] = {
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = adagrad_sparse_v2,
     },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ApplyAdagrad",
+        .types = "T:floats",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = apply_adagrad_dense,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ApplyAdagradV2",
+        .types = "T:floats",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = adagrad_dense_v2,
+    },
     HR_GRAPH_OPS_END,
 };
 

@@ -159,6 +159,13 @@ const hr_graph_op hr_graph_ops_adam[] = {
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = apply_adam_sparse_compute,
     },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ApplyAdam",
+        .types = "T:floats",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = apply_adam_dense_compute,
+    },
     HR_GRAPH_OPS_END,
 };
 

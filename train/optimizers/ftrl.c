@@ -101,6 +101,20 @@ const hr_graph_op hr_graph_ops_ftrl[] = {
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = ftrl_sparse_v2,
     },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ApplyFtrl",
+        .types = "T:floats",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = apply_ftrl_dense,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ApplyFtrlV2",
+        .types = "T:floats",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = ftrl_dense_v2,
+    },
     HR_GRAPH_OPS_END,
 };
 

@@ -132,6 +132,20 @@ const hr_graph_op hr_graph_ops_sgd[] = {
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .compute = keras_sparse,
     },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ApplyGradientDescent",
+        .types = "T:floats",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = apply_gradient_descent_dense_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ApplyMomentum",
+        .types = "T:floats",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = momentum_dense,
+    },
     HR_GRAPH_OPS_END,
 };
 

@@ -199,7 +199,7 @@ hr_status hr_event_text(hr_event_writer *w, const char *tag, const char *text, i
     headrace__proto__summary_metadata__init(&metadata);
     headrace__proto__summary_metadata__plugin_data__init(&plugin);
     headrace__proto__summary__value__init(&v);
-    tensor.dtype = HR_STRING;
+    tensor.dtype = HEADRACE__PROTO__DATA_TYPE__DT_STRING;
     tensor.tensor_shape = &scalar;
     tensor.n_string_val = 1;
     tensor.string_val = &bytes;

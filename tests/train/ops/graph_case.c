@@ -1,5 +1,6 @@
 /* From a golden case to a graph. */
 #include "tests/train/ops/graph_case.h"
+#include "train/graph/graph_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +35,10 @@ hr_node case_input(hr_graph *g, const hr_tensor *value, case_inputs how)
 static const char *declared(const hr_graph_op *op, const char *name)
 {
     const size_t size = strlen(name);
-    for (const char *at = op->attrs; at; at = strchr(at, ';')) {
+    const hr__opdef *def = hr__opdef_named(op->name);
+    for (const char *at = def ? def->attrs : op->attrs; at; at = strchr(at, ';')) {
         while (*at == ';' || *at == ' ') at++;
-        if (strncmp(at, name, size) == 0 && at[size] == ':') return at + size + 1;
+        if (strncmp(at, name, size) == 0 && at[size] == ':') return at + size + 1 + (at[size + 1] == ' ');
     }
     return "";
 }

@@ -429,6 +429,19 @@ static hr_node variable(trial *t, hr_dtype dtype, const hr_tensor *value)
     return node;
 }
 
+/* A reference variable, mostly with a value. */
+static hr_node reference(trial *t, hr_dtype dtype, const hr_tensor *value)
+{
+    hr_error err;
+    const hr_tensor own = value ? *value : random_tensor(t, dtype, one_in(t, 8) ? random_shape(t) : t->common);
+    const hr_node node =
+        hr_new_node(t->g, "VariableV2", HR_ATTRS(HR_SHAPE_ATTR("shape", own.shape), HR_TYPE_ATTR("dtype", dtype)));
+    const hr_node assign = hr_target(hr_new_node(t->g, "Assign", HR_INPUTS(node, hr_const(t->g, &own))));
+    if (!hr_graph_error(t->g) && !one_in(t, 12)) assert_ok(hr_session_run(t->s, NULL, 0, &assign, 1, NULL, &err), &err);
+    t->value[t->inputs] = own;
+    return node;
+}
+
 static hr_node resource_input(trial *t)
 {
     hr_dtype dtype = HR_FLOAT;
@@ -457,7 +470,7 @@ static hr_node value_input(trial *t, hr_dtype dtype)
         return hr_identity(node);
     case 1:
         if (dtype == HR_RESOURCE || dtype == HR_VARIANT || hr_dtype_size(dtype) == 0) return hr_const(t->g, &value);
-        return variable(t, dtype, &value);
+        return one_in(t, 3) ? reference(t, dtype, &value) : variable(t, dtype, &value);
     case 2:
     case 3:
     case 4:
@@ -469,9 +482,14 @@ static hr_node value_input(trial *t, hr_dtype dtype)
     }
 }
 
-static void add_input(trial *t, hr_dtype dtype)
+static void add_input(trial *t, hr_dtype dtype, bool ref)
 {
     if (t->inputs >= MAX_INPUTS / 2 - 1) return;
+    if (ref && !one_in(t, 20)) {
+        t->input[t->inputs] = reference(t, dtype, NULL);
+        t->inputs++;
+        return;
+    }
     const int twin = (int)below(t, t->inputs + 1);
     if (twin < t->inputs && one_in(t, 10) && hr_node_dtype(t->input[twin]) == dtype && t->value[twin].data) {
         t->input[t->inputs] = t->input[twin];
@@ -493,9 +511,11 @@ static void choose_inputs(trial *t)
                               : arg->list_attr >= 0 ? t->number_of[arg->list_attr]
                                                     : 1;
         for (int64_t j = 0; j < count; j++)
-            add_input(t, arg->list_attr >= 0   ? any_type(t, t->sig->attr[arg->list_attr].kernels)
-                         : arg->type_attr >= 0 ? t->type[arg->type_attr]
-                                               : arg->type);
+            add_input(t,
+                      arg->list_attr >= 0   ? any_type(t, t->sig->attr[arg->list_attr].kernels)
+                      : arg->type_attr >= 0 ? t->type[arg->type_attr]
+                                            : arg->type,
+                      arg->ref);
     }
 }
 

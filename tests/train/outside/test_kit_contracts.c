@@ -72,7 +72,7 @@ static void an_op_that_lies_is_an_error(void **state)
         hr_tensor_clear(&out);
         if (expected[told] == HR_OK) continue;
         assert_int_equal(err.code, expected[told]);
-        assert_string_equal(err.kind, told == NO_HANDLE ? "variable.unknown" : "graph.failed");
+        assert_string_equal(err.kind, told == NO_HANDLE ? "resource.kind" : "graph.failed");
         assert_non_null(strstr(err.text, "Liar>Op"));
     }
     hr_session_free(s);

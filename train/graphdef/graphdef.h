@@ -1,0 +1,61 @@
+/* Headrace, graphs as files: TensorFlow's GraphDef, as bytes and as text (pbtxt), both ways.
+ *
+ *     hr_graph *g = hr_graph_new();
+ *     if (hr_graph_read(g, "model.pb", &err) == HR_OK) {
+ *         hr_node x = hr_graph_node(g, "x:0"), y = hr_graph_node(g, "y:0");
+ *     }
+ *
+ * A file may name any op of TensorFlow 2.15; one without a kernel here is refused when it is to run. Nodes keep their
+ * names, attributes, devices and control inputs, and are written again in the order of the file. */
+#ifndef HR_GRAPHDEF_H
+#define HR_GRAPHDEF_H
+
+#include <headrace/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The graph version that this library writes and reads up to: TensorFlow 2.15.1's. */
+enum { HR_GRAPH_VERSION = 1645 };
+
+typedef struct hr_graph_import_opts {
+    size_t struct_size;
+    bool text;          /* default: bytes */
+    const char *prefix; /* of all names: "import" makes "import/x"; default: none. Borrowed for the call */
+    /* Is told what TensorFlow would log: an attribute that the op does not know. Default: nobody is. */
+    void (*warn)(const char *text, void *user);
+    void *user;
+} hr_graph_import_opts;
+
+/* Adds the nodes of a GraphDef to the graph. HR_DATA_LOSS, "proto.bytes": the bytes are no GraphDef; HR_NOT_FOUND,
+ * "graph.op": an op that nobody knows; HR_INVALID_ARGUMENT: a name, input, attribute, type, shape or device that is
+ * wrong, or a cycle; HR_UNIMPLEMENTED, "graphdef.loop": loops of Enter and NextIteration. The error is the graph's,
+ * too: a graph that an import failed on is good for nothing but hr_graph_free. */
+HR_API hr_status hr_graph_import_with(hr_graph *g, hr_view bytes, const hr_graph_import_opts *opts, hr_error *err);
+#define hr_graph_import(g, bytes, err, ...)                                                                            \
+    hr_graph_import_with((g), (bytes),                                                                                 \
+                         &(hr_graph_import_opts){.struct_size = sizeof(hr_graph_import_opts), __VA_ARGS__}, (err))
+
+typedef struct hr_graph_export_opts {
+    size_t struct_size;
+    bool text; /* default: bytes */
+    bool
+        strip_default_attrs; /* attributes that have the op's default are left out, so that older readers take the file */
+} hr_graph_export_opts;
+
+/* Gives the graph as a GraphDef: `*bytes` (hr_free it), with a 0 after its `*size` bytes. */
+HR_API hr_status hr_graph_export_with(const hr_graph *g, char **bytes, size_t *size, const hr_graph_export_opts *opts,
+                                      hr_error *err);
+#define hr_graph_export(g, bytes, size, err, ...)                                                                      \
+    hr_graph_export_with((g), (bytes), (size),                                                                         \
+                         &(hr_graph_export_opts){.struct_size = sizeof(hr_graph_export_opts), __VA_ARGS__}, (err))
+
+/* From and to a file: text if the name ends in .pbtxt, else bytes. */
+HR_API hr_status hr_graph_read(hr_graph *g, const char *path, hr_error *err);
+HR_API hr_status hr_graph_write(const hr_graph *g, const char *path, hr_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,88 @@
+/* Variables as TensorFlow 1's reference variables: what goes along an edge is the variable itself. An op that takes one
+ * as a value is given what it holds when that op runs. Output 0 of an op that takes the variable is the variable; the
+ * executor gives it. */
+#include <headrace/kernels.h>
+
+typedef struct variable_state {
+    hr_resource *variable;
+} variable_state;
+
+static hr_status reference_shape(hr_infer *s, hr_error *err)
+{
+    (void)err;
+    s->output[0] = hr_attr_shape(s->node, "shape");
+    return HR_OK;
+}
+
+static hr_status reference_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
+{
+    const hr_view shared = hr_attr_string(node, "shared_name");
+    const char *name = shared.size > 0 ? shared.data : hr_node_name(node);
+    return hr_session_variable(session, name, &((variable_state *)state)->variable, err);
+}
+
+static hr_status reference_compute(hr_kernel *k, hr_error *err)
+{
+    (void)err;
+    hr_kernel_give(k, 0, hr_resource_handle(((const variable_state *)k->state)->variable));
+    return HR_OK;
+}
+
+/* The declared shape holds, unless the node says that it need not. */
+static hr_status reference_assign_shape(hr_infer *s, hr_error *err)
+{
+    if (!hr_attr_bool(s->node, "validate_shape")) {
+        s->output[0] = s->input[1];
+        return HR_OK;
+    }
+    if (hr_shape_merge(s->input[0], s->input[1], &s->output[0])) return HR_OK;
+    return hr_infer_refuse(s, err, "a value of the variable's shape");
+}
+
+static hr_status reference_assign_compute(hr_kernel *k, hr_error *err)
+{
+    char declared[128], got[128];
+    hr_shape merged;
+    const hr_shape shape = hr_node_shape(hr_node_input(k->node, 0));
+    if (hr_attr_bool(k->node, "validate_shape") && !hr_shape_merge(shape, k->input[1]->shape, &merged))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "variable.shape",
+                       "variable '%s': expected a value of shape %s, got %s", hr_kernel_variable_name(k, 0),
+                       hr_shape_text(shape, declared, sizeof declared),
+                       hr_shape_text(k->input[1]->shape, got, sizeof got));
+    return hr_kernel_assign(k, 0, 1, err);
+}
+
+static hr_status reference_initialized_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
+    *(bool *)out->data = hr_kernel_initialized(k, 0);
+    return HR_OK;
+}
+
+#define VARIABLE(NAME)                                                                                                 \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "dtype:any",                                                  \
+        .traits = HR_FIXED | HR_STATEFUL | HR_NO_GRADIENT, .state_size = sizeof(variable_state),                       \
+        .shape = reference_shape, .prepare = reference_prepare, .compute = reference_compute,                          \
+    }
+
+const hr_graph_op hr_graph_ops_reference_ops[] = {
+    VARIABLE("VariableV2"),
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Assign",
+        .types = "T:any",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .shape = reference_assign_shape,
+        .compute = reference_assign_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "IsVariableInitialized",
+        .traits = HR_STATEFUL | HR_READS_ONLY | HR_CHEAP | HR_NO_GRADIENT,
+        .shape = hr_infer_scalar,
+        .compute = reference_initialized_compute,
+    },
+    HR_GRAPH_OPS_END,
+};
