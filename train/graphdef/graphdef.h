@@ -33,9 +33,10 @@ typedef struct hr_graph_import_opts {
  * wrong, or a cycle; HR_UNIMPLEMENTED, "graphdef.loop": loops of Enter and NextIteration. The error is the graph's,
  * too: a graph that an import failed on is good for nothing but hr_graph_free. */
 HR_API hr_status hr_graph_import_with(hr_graph *g, hr_view bytes, const hr_graph_import_opts *opts, hr_error *err);
-#define hr_graph_import(g, bytes, err, ...)                                                                            \
-    hr_graph_import_with((g), (bytes),                                                                                 \
-                         &(hr_graph_import_opts){.struct_size = sizeof(hr_graph_import_opts), __VA_ARGS__}, (err))
+#define hr_graph_import(g, bytes, ...)                                                                                 \
+    HR_GRAPH_IMPORT_(g, bytes, __VA_ARGS__, .struct_size = sizeof(hr_graph_import_opts))
+#define HR_GRAPH_IMPORT_(g, bytes, err, ...)                                                                           \
+    hr_graph_import_with((g), (bytes), &(hr_graph_import_opts){__VA_ARGS__}, (err))
 
 typedef struct hr_graph_export_opts {
     size_t struct_size;
@@ -47,9 +48,10 @@ typedef struct hr_graph_export_opts {
 /* Gives the graph as a GraphDef: `*bytes` (hr_free it), with a 0 after its `*size` bytes. */
 HR_API hr_status hr_graph_export_with(const hr_graph *g, char **bytes, size_t *size, const hr_graph_export_opts *opts,
                                       hr_error *err);
-#define hr_graph_export(g, bytes, size, err, ...)                                                                      \
-    hr_graph_export_with((g), (bytes), (size),                                                                         \
-                         &(hr_graph_export_opts){.struct_size = sizeof(hr_graph_export_opts), __VA_ARGS__}, (err))
+#define hr_graph_export(g, bytes, size, ...)                                                                           \
+    HR_GRAPH_EXPORT_(g, bytes, size, __VA_ARGS__, .struct_size = sizeof(hr_graph_export_opts))
+#define HR_GRAPH_EXPORT_(g, bytes, size, err, ...)                                                                     \
+    hr_graph_export_with((g), (bytes), (size), &(hr_graph_export_opts){__VA_ARGS__}, (err))
 
 /* From and to a file: text if the name ends in .pbtxt, else bytes. */
 HR_API hr_status hr_graph_read(hr_graph *g, const char *path, hr_error *err);
