@@ -26,7 +26,7 @@ void *hr__arena_get(hr__arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 2) return NULL;
     size = (size + ALIGN - 1) / ALIGN * ALIGN;
-    if (size > arena->left && !add_chunk(arena, size)) return NULL;
+    if ((size > arena->left || !arena->chunks) && !add_chunk(arena, size)) return NULL;
     char *p = (char *)arena->chunks + HEADER + (arena->chunks->size - arena->left);
     arena->left -= size;
     return p;

@@ -49,6 +49,7 @@ hr_status hr__frame_get(hr__run *run, hr__plan *plan, hr__frame **out, hr_error 
     }
     frame->plan = plan;
     frame->run = run;
+    frame->depth = 0;
     *out = frame;
     return HR_OK;
 }
@@ -63,6 +64,11 @@ void hr__frame_drop_slots(hr__frame *frame)
             if (t->buffer) hr_buffer_unref(t->buffer);
             t->buffer = NULL;
         }
+    }
+    for (int i = 0; plan->function && i < plan->feeds; i++) {
+        hr_tensor *t = &frame->slots[plan->feed_slot[i]];
+        if (t->buffer) hr_buffer_unref(t->buffer);
+        t->buffer = NULL;
     }
 }
 

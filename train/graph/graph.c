@@ -21,6 +21,14 @@ hr_graph *hr_graph_new(void)
 void hr_graph_free(hr_graph *g)
 {
     if (!g) return;
+    for (int i = 0; i < g->function_count; i++) {
+        hr_free(g->functions[i]->input);
+        hr_free(g->functions[i]->control);
+        hr_graph_free(g->functions[i]->body);
+    }
+    hr_free(g->functions);
+    hr__map_free(&g->function_names);
+    hr_free(g->captures);
     for (int i = 0; i < g->collection_count; i++) hr_free(g->collections[i].nodes);
     hr_free(g->collections);
     hr_free(g->variables);
@@ -125,6 +133,7 @@ const hr_node *hr_get_collection(const hr_graph *g, const char *collection, int 
 void hr_control_dependencies(hr_graph *g, const hr_node *nodes, int count)
 {
     if (!g) return;
+    g = hr__innermost(g);
     if (!nodes && count > 0)
         hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.input", "control dependencies: expected %d nodes, got NULL", count);
     if (!nodes) count = 0;
@@ -141,6 +150,7 @@ void hr_control_dependencies(hr_graph *g, const hr_node *nodes, int count)
 
 void hr_control_end(hr_graph *g)
 {
+    g = hr__innermost(g);
     if (g && g->control_count > 0) g->control_count--;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/hash_map.h"
 #include "base/pool.h"
+#include "train/graph/control_flow.h"
 #include "train/graph/graph_op.h"
 
 #include <stdatomic.h>
@@ -99,7 +100,32 @@ typedef struct hr__control {
     int count;
 } hr__control;
 
+/* A node of a graph around, and what stands for it in a function. */
+typedef struct hr__capture {
+    hr_node outer, inner;
+} hr__capture;
+
+struct hr_function {
+    const char *name;
+    hr_graph *body;
+    hr_node *input, *output;
+    int inputs, input_capacity, outputs;
+    int asked;        /* inputs that a caller gives; captures follow */
+    hr_node *control; /* what has an effect: runs at each call */
+    int controls, control_capacity;
+    hr_attr *attrs; /* that came with it in a file */
+    int attr_count;
+};
+
 struct hr_graph {
+    hr_graph *outer;       /* of a function's body: the graph around it */
+    hr_graph *building;    /* the function that is made in it now */
+    hr_function *function; /* of a body */
+    hr__capture *captures;
+    int capture_count, capture_capacity;
+    hr_function **functions; /* of the outermost graph: the library */
+    int function_count, function_capacity;
+    hr__map function_names; /* to the index */
     hr__arena arena;
     hr_error error; /* code HR_OK: none */
     hr__node **nodes;
@@ -130,10 +156,32 @@ struct hr_graph {
     int64_t seed, seeded_ops; /* seed 0: none */
 };
 
+/* ---- function.c ---- */
+
+enum { HR__MAX_CALL = 256 /* results of a call */ };
+
+/* As hr_function_begin, with this very name; and an input with attributes of its own. */
+hr_status hr__function_import(hr_graph *g, const char *name, hr_graph **body, hr_error *err);
+hr_node hr__function_input(hr_graph *body, hr_dtype dtype, hr_shape shape, const char *name, const hr_attr *attrs,
+                           int count);
+/* A node that is to run at each call. */
+hr_status hr__function_control(hr_function *f, hr_node node, hr_error *err);
+hr_graph *hr__root(hr_graph *g);      /* the outermost graph */
+hr_graph *hr__innermost(hr_graph *g); /* where nodes go now */
+/* What stands for a node of a graph around `g` in `g`: an input of the function. Others as they are. */
+hr_node hr__captured(hr_graph *g, hr_node node);
+hr_node hr__capture_outer(hr_node inner);  /* one step out; others as they are */
+hr_node hr__capture_origin(hr_node inner); /* all the way */
+/* Functions that are called with the same inputs take what any of them captures, in the same order, as inputs after
+ * the others. Gives the nodes around them. */
+hr_status hr__join_captures(hr_function *const *f, int count, hr_node **outer, int *captures, hr_error *err);
+
 hr__node *hr__node_of(hr_node node); /* NULL: none or failed */
 /* Grows an array to hold `count` + 1 entries. */
 hr_status hr__grow(void *array, int count, int *capacity, size_t width, hr_error *err);
 hr_node hr__graph_no_memory(hr_graph *g, const char *what);
+/* A function's variables are named as those of the graph around it. */
+void hr__share_variable_scope(hr_graph *body, const hr_graph *outer);
 /* The name made unique, with the scope in front unless it ends in '/'. In the arena; NULL: no memory. */
 const char *hr__unique_name(hr_graph *g, const char *name);
 /* Takes a whole name that nobody has yet, for a node from a file. HR_INVALID_ARGUMENT, "graph.name". */
@@ -146,6 +194,10 @@ hr_status hr__node_import(hr_graph *g, const char *op, const char *device, const
 /* The output is a variable itself, not a value (TensorFlow's ref types); the op takes the variable by its input i. */
 bool hr__output_is_ref(hr_node node);
 bool hr__input_is_ref(const hr__node *n, int i);
+/* Output `index` of the op's output argument `name`, as functions in files say it. None: there is no such. */
+hr_node hr__output_named(hr_node node, const char *name, size_t size, int64_t index);
+/* The other way: *index of the argument that is given. */
+const char *hr__output_argument(hr_node node, int *index);
 const hr__signature *hr__graph_signature(hr_graph *g, const char *op, hr_error *err);
 /* Checks an attribute's value and copies it into the arena. */
 hr_status hr__attr_copy(hr__arena *arena, hr_attr *attr, hr_error *err);
@@ -253,15 +305,17 @@ typedef struct hr__plan {
     int32_t *slot_uses; /* how many inputs and fetches want it; of fed and fixed ones never less than 1 */
     hr__fixed_slot *fixed;
     int fixed_count;
-    struct hr__frame *frames; /* free ones */
+    const hr_function *function; /* whose plan it is: its frames own what is fed; NULL: the session's own */
+    struct hr__frame *frames;    /* free ones */
     /* Measured, by any run. */
     _Atomic uint32_t *nanoseconds; /* of each step */
     _Atomic uint64_t total;        /* of all steps */
     _Atomic int64_t runs;
 } hr__plan;
 
-hr_status hr__plan_new(hr__instance *in, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
-                       hr__plan **out, hr_error *err);
+/* `function`: whose plan it is, NULL if of none. Its inputs and results may be resources. */
+hr_status hr__plan_new(hr__instance *in, const hr_function *function, const hr_feed *feeds, int feed_count,
+                       const hr_node *fetches, int fetch_count, hr__plan **out, hr_error *err);
 void hr__plan_free(hr__plan *plan); /* its frames, too */
 
 /* ---- plan_cache.c: the plans of a session, found by what is fed and fetched; those used longest ago are dropped ---- */
@@ -293,6 +347,7 @@ typedef struct hr__frame {
     hr_tensor *values;       /* of variables, while a step runs that takes them so */
     atomic_int *uses;        /* left, by slot */
     bool parallel, measure;
+    int depth; /* calls that it is within */
     hr_status status;
     int32_t failed_id;
     hr_error error;
@@ -313,6 +368,16 @@ void hr__frame_put(hr__frame *frame); /* drops what its slots hold */
 void hr__frame_free(hr__frame *frame);
 void hr__frame_drop_slots(hr__frame *frame);
 
+/* ---- call.c: functions in a session ---- */
+
+struct hr_callee {
+    hr_callee *next;
+    const hr_function *function;
+    hr__instance instance;
+    hr__plan *_Atomic plan; /* made at the first call */
+};
+void hr__callees_free(hr_session *s);
+
 /* ---- the session and its executor ---- */
 
 struct hr_session {
@@ -329,6 +394,7 @@ struct hr_session {
     hr__plan *plans[HR__MAX_PLANS];
     int plan_count;
     hr__plan *newest, *oldest;
+    hr_callee *callees;
     hr__run *runs; /* under way */
     bool cancel_next;
     hr__frame *frames;      /* with steps for other threads */

@@ -145,6 +145,7 @@ typedef enum hr_graph_op_traits {
     HR_NO_GRADIENT = 32,   /* nothing flows back, by definition: Shape, ArgMax, Assign */
     HR_COMMUTATIVE = 64,
     HR_READS_ONLY = 128, /* takes a variable or another resource, and does not change it */
+    HR_CALLS = 256,      /* calls functions: what it takes is locked by the nodes that these run, one by one */
 } hr_graph_op_traits;
 
 /* Begins every descriptor, so that older and newer ops load. Filled in by HR_GRAPH_OP_HEAD. */
@@ -299,6 +300,22 @@ HR_API hr_tensor hr_resource_handle(hr_resource *resource);
  * meanwhile, or, if the op is HR_READS_ONLY, others only read it. HR_INVALID_ARGUMENT, "resource.kind": input i is no
  * handle, or of another kind. */
 HR_API hr_status hr_kernel_resource(hr_kernel *k, int i, const hr_resource_kind *kind, void **thing, hr_error *err);
+
+/* ---- calls of functions ---- */
+
+typedef struct hr_callee hr_callee; /* a function in a session */
+typedef struct hr_call hr_call;     /* one call, or several one after the other */
+
+/* The function `name` of the library that the node's graph has. For `prepare`; borrows from the session.
+ * HR_NOT_FOUND, "graph.function". */
+HR_API hr_status hr_session_function(hr_session *s, hr_node node, const char *name, hr_callee **out, hr_error *err);
+/* Begins calls of a function within compute. HR_RESOURCE_EXHAUSTED, "graph.depth": too many calls within each other. */
+HR_API hr_status hr_call_begin(hr_kernel *k, hr_callee *callee, hr_call **out, hr_error *err);
+/* Calls it: takes the buffers of `args`, and gives `results`, with references; as many as the function has inputs and
+ * outputs, or "graph.function", and so if an argument is of another type or shape. On a failure nothing is given. */
+HR_API hr_status hr_call_run(hr_call *call, hr_tensor *args, int arg_count, hr_tensor *results, int result_count,
+                             hr_error *err);
+HR_API void hr_call_end(hr_call *call); /* NULL: nothing */
 
 /* ---- for gradient ---- */
 

@@ -45,10 +45,12 @@ void hr_graph_use(hr_graph *g, const hr_graph_op *op)
         hr_node_fail(g, st, err.kind, "%s", err.text);
 }
 
+/* A function knows what the graphs around it know. */
 static const hr_graph_op *op_named(const hr_graph *g, const char *name)
 {
-    for (int i = 0; i < g->foreign_count; i++)
-        if (strcmp(g->foreign[i]->name, name) == 0) return g->foreign[i];
+    for (; g; g = g->outer)
+        for (int i = 0; i < g->foreign_count; i++)
+            if (strcmp(g->foreign[i]->name, name) == 0) return g->foreign[i];
     return hr_graph_op_named(name);
 }
 

@@ -141,8 +141,16 @@ static void enter_name_scope(hr_graph *g, const char *name)
     set_prefix(g, &g->scope, &g->scope_size, &g->scope_capacity, full, (size_t)n);
 }
 
+void hr__share_variable_scope(hr_graph *body, const hr_graph *outer)
+{
+    set_prefix(body, &body->variable_scope, &body->variable_scope_size, &body->variable_scope_capacity,
+               outer->variable_scope, outer->variable_scope_size);
+    body->reuse = outer->reuse;
+}
+
 void hr_name_scope(hr_graph *g, const char *name)
 {
+    g = hr__innermost(g);
     if (g && push(g)) enter_name_scope(g, name);
 }
 
@@ -150,6 +158,7 @@ void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_sco
 {
     const hr_variable_scope_opts o = HR_OPTIONS(hr_variable_scope_opts, opts);
     char full[MAX_NAME];
+    g = hr__innermost(g);
     if (!g || !push(g)) return;
     enter_name_scope(g, name);
     if (!name) return;
@@ -164,6 +173,7 @@ void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_sco
 
 void hr_scope_end(hr_graph *g)
 {
+    g = hr__innermost(g);
     if (!g || g->scope_count == 0) return;
     const hr__scope *s = &g->scopes[--g->scope_count];
     set_prefix(g, &g->scope, &g->scope_size, &g->scope_capacity, s->name, strlen(s->name));

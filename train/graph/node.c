@@ -198,7 +198,7 @@ static hr_status match_list(maker *m, const hr__arg *arg, hr_node *inputs, int64
     hr_dtype *types = hr__arena_get(&m->g->arena, sizeof *types * (size_t)(count + 1));
     if (!types) return hr_no_memory(m->err, "a node");
     for (int64_t i = 0; i < count; i++) {
-        if (!m->imported) inputs[i] = hr__node_value(inputs[i]);
+        if (!m->imported && !(m->sig->op->traits & HR_CALLS)) inputs[i] = hr__node_value(inputs[i]);
         if (!hr_node_exists(inputs[i])) return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.input", "an input failed");
         types[i] = hr_node_dtype(inputs[i]);
         if (m->given[arg->list_attr] && m->attr[arg->list_attr].types[i] != types[i])
@@ -366,7 +366,7 @@ static bool any_failed(hr_graph *g, const hr_node_opts *opts)
 {
     for (int i = 0; i < opts->input_count; i++) {
         const hr_node in = opts->inputs[i];
-        if (in.graph == g && in.id < 0) return true;
+        if (in.graph && in.id < 0) return true;
         if (in.graph == g && in.output >= 0) continue;
         hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.input", "graph: expected as input %d a node of the same graph %s",
                      i, in.graph == g ? "with an output" : "");
@@ -375,14 +375,34 @@ static bool any_failed(hr_graph *g, const hr_node_opts *opts)
     return false;
 }
 
+/* In a function, nodes of graphs around it become its inputs. What is to run before the call is the call's matter. */
+static bool take_from_around(hr_graph *g, hr_node_opts *opts)
+{
+    if (!g->outer) return true;
+    hr_node *inputs = hr__arena_copy(&g->arena, opts->inputs, sizeof *inputs * (size_t)opts->input_count);
+    hr_node *controls = hr__arena_get(&g->arena, sizeof *controls * (size_t)(opts->control_count + 1));
+    if (!inputs || !controls) return false;
+    for (int i = 0; i < opts->input_count; i++) inputs[i] = hr__captured(g, inputs[i]);
+    int kept = 0;
+    for (int i = 0; i < opts->control_count; i++)
+        if (opts->controls[i].graph == g) controls[kept++] = opts->controls[i];
+    opts->inputs = inputs;
+    opts->controls = controls;
+    opts->control_count = kept;
+    return true;
+}
+
 hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts *given)
 {
-    const hr_node_opts *opts = &HR_OPTIONS(hr_node_opts, given);
+    hr_node_opts own = HR_OPTIONS(hr_node_opts, given);
+    const hr_node_opts *opts = &own;
     hr_error err = {0};
     hr_node self = {0};
     const char *mark = strchr(op, '>');
     g = graph_of(g, opts);
     if (!g) return self;
+    g = hr__innermost(g);
+    if (!take_from_around(g, &own)) return hr__graph_no_memory(g, "a node");
     if (any_failed(g, opts)) return hr_failed_node(g);
     maker *m = hr_calloc(1, sizeof *m);
     if (!m) return hr__graph_no_memory(g, "a node");
@@ -417,12 +437,18 @@ hr_status hr__node_import(hr_graph *g, const char *op, const char *device, const
     return st;
 }
 
+/* How many inputs or outputs an argument of a node is. */
+static int64_t length_of(const hr__node *n, const hr__arg *arg)
+{
+    const int attr = arg->number_attr >= 0 ? arg->number_attr : arg->list_attr;
+    return attr < 0 ? 1 : arg->number_attr >= 0 ? n->attr[attr].i : n->attr[attr].count;
+}
+
 /* The argument that input or output i belongs to; NULL: none. */
 static const hr__arg *argument_at(const hr__node *n, const hr__arg *args, int count, int at)
 {
     for (int i = 0; i < count; i++) {
-        const int attr = args[i].number_attr >= 0 ? args[i].number_attr : args[i].list_attr;
-        at -= attr < 0 ? 1 : args[i].number_attr >= 0 ? (int)n->attr[attr].i : n->attr[attr].count;
+        at -= (int)length_of(n, &args[i]);
         if (at < 0) return &args[i];
     }
     return NULL;
@@ -439,4 +465,30 @@ bool hr__input_is_ref(const hr__node *n, int i)
 {
     const hr__arg *arg = argument_at(n, n->sig->input, n->sig->inputs, i);
     return arg && arg->ref;
+}
+
+hr_node hr__output_named(hr_node node, const char *name, size_t size, int64_t index)
+{
+    const hr__node *n = hr__node_of(node);
+    int64_t at = 0;
+    for (int i = 0; n && i < n->sig->outputs; at += length_of(n, &n->sig->output[i++])) {
+        const char *arg = n->sig->output[i].name;
+        if (strlen(arg) != size || memcmp(arg, name, size) != 0) continue;
+        if (index < 0 || index >= length_of(n, &n->sig->output[i])) break;
+        return (hr_node){node.graph, node.id, (int32_t)(at + index)};
+    }
+    return (hr_node){0};
+}
+
+const char *hr__output_argument(hr_node node, int *index)
+{
+    const hr__node *n = hr__node_of(node);
+    int64_t at = node.output;
+    for (int i = 0; n && i < n->sig->outputs; i++) {
+        const int64_t length = length_of(n, &n->sig->output[i]);
+        *index = (int)at;
+        if (at < length) return n->sig->output[i].name;
+        at -= length;
+    }
+    return "";
 }

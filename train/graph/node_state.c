@@ -52,7 +52,8 @@ static hr_status node_state_prepare(hr__instance *in, int32_t id, hr__node_state
     const hr_node node = {in->graph, id, n->outputs > 0 ? 0 : -1};
     state->state = hr_calloc(1, n->op->state_size + 1);
     if (!state->state) return hr_no_memory(err, "a node");
-    if (n->op->traits & HR_STATEFUL && n->op->state_size > 0) HR_TRY(make_alone(state, err));
+    if ((n->op->traits & (HR_STATEFUL | HR_CALLS)) == HR_STATEFUL && n->op->state_size > 0)
+        HR_TRY(make_alone(state, err));
     hr_error why = {0};
     hr_status st = n->op->prepare ? n->op->prepare(node, in->session, state->state, &why) : HR_OK;
     st = hr__descriptor_answer(n->op->name, "graph.failed", st, &why);

@@ -132,7 +132,7 @@ static hr_status make_plan(hr_session *s, const hr_feed *feeds, int feed_count, 
     uv_mutex_unlock(&s->lock);
     if (*out) return HR_OK;
     hr__plan *plan;
-    HR_TRY(hr__plan_new(&s->instance, feeds, feed_count, fetches, fetch_count, &plan, err));
+    HR_TRY(hr__plan_new(&s->instance, NULL, feeds, feed_count, fetches, fetch_count, &plan, err));
     uv_mutex_lock(&s->lock);
     const hr_status st = keep(s, plan, key, err);
     uv_mutex_unlock(&s->lock);

@@ -39,6 +39,7 @@ typedef struct planner {
     const hr_feed *feeds;
     const hr_node *fetches;
     int feed_count, fetch_count;
+    const hr_function *function;
     hr__plan *plan;
     int *feed_at, *next_feed;   /* by node: 1 + its newest feed; by feed: 1 + another one of its node; 0: none */
     uint8_t *needed;            /* by node */
@@ -73,7 +74,7 @@ static hr_status take_feeds(planner *p)
     for (int i = 0; i < p->feed_count; i++) {
         const hr_node node = p->feeds[i].node;
         HR_TRY(check_fetch(p, node));
-        if (node.output < 0 || hr_node_dtype(node) == HR_RESOURCE)
+        if (node.output < 0 || (hr_node_dtype(node) == HR_RESOURCE && !p->function))
             return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed",
                            "session: expected to feed a node's value, but '%s' has none; feed the nodes that read it",
                            hr_node_name(node));
@@ -91,7 +92,7 @@ static hr_status check_fetches(const planner *p)
 {
     for (int i = 0; i < p->fetch_count; i++) {
         HR_TRY(check_fetch(p, p->fetches[i]));
-        if (p->fetches[i].output >= 0 && hr_node_dtype(p->fetches[i]) == HR_RESOURCE)
+        if (p->fetches[i].output >= 0 && hr_node_dtype(p->fetches[i]) == HR_RESOURCE && !p->function)
             return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.fetch",
                            "session: expected to fetch a value, but '%s' is a resource; fetch a node that reads it",
                            hr_node_name(p->fetches[i]));
@@ -209,6 +210,7 @@ static hr_status session_plan_make_step(planner *p, int32_t id)
         plan->slot_uses[step->slot[i]]++;
     }
     plan->input_count += n->inputs;
+    if (n->op->traits & HR_CALLS) step->resources = 0;
     if (step->resources <= HR__MAX_HANDLES) return HR_OK;
     return hr_fail(p->err, HR_INVALID_ARGUMENT, "graph.inputs", "node '%s': expected at most %d handles, got %d",
                    n->name, HR__MAX_HANDLES, step->resources);
@@ -248,7 +250,7 @@ static hr_status make_steps(planner *p)
     for (int32_t id = 0; id < p->g->node_count; id++)
         if (p->step_of[id] >= 0) HR_TRY(session_plan_make_step(p, id));
     for (int i = 0; i < p->fetch_count; i++) session_plan_hold(plan, plan->fetch_slot[i] = slot(p, p->fetches[i]));
-    for (int i = 0; i < p->feed_count; i++) session_plan_hold(plan, plan->feed_slot[i]);
+    for (int i = 0; i < p->feed_count && !p->function; i++) session_plan_hold(plan, plan->feed_slot[i]);
     return fill_fixed_slots(p);
 }
 
@@ -440,6 +442,7 @@ static hr__plan *new_plan(planner *p)
 {
     hr__plan *plan = hr_calloc(1, sizeof *plan);
     if (!plan) return NULL;
+    plan->function = p->function;
     plan->feeds = p->feed_count;
     plan->fetches = p->fetch_count;
     hr_node *fed = hr__arena_get(&plan->arena, ((size_t)p->feed_count + 1) * sizeof *fed);
@@ -463,8 +466,8 @@ void hr__plan_free(hr__plan *plan)
     hr_free(plan);
 }
 
-hr_status hr__plan_new(hr__instance *in, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
-                       hr__plan **out, hr_error *err)
+hr_status hr__plan_new(hr__instance *in, const hr_function *function, const hr_feed *feeds, int feed_count,
+                       const hr_node *fetches, int fetch_count, hr__plan **out, hr_error *err)
 {
     planner p = {.in = in,
                  .g = in->graph,
@@ -472,6 +475,7 @@ hr_status hr__plan_new(hr__instance *in, const hr_feed *feeds, int feed_count, c
                  .fetches = fetches,
                  .feed_count = feed_count,
                  .fetch_count = fetch_count,
+                 .function = function,
                  .err = err};
     p.plan = new_plan(&p);
     const hr_status st = p.plan ? plan_all(&p) : hr_no_memory(err, "a plan");

@@ -19,13 +19,16 @@ const hr_variable_info *hr_variable_named(const hr_graph *g, const char *name)
     return i >= 0 ? g->variables[i] : NULL;
 }
 
-/* From any node that only passes the variable on: its handle, reads, identities. */
+/* From any node that only passes the variable on: its handle, reads, identities, inputs of functions. */
 static hr_node trace(hr_node node)
 {
-    while (hr_node_inputs(node) == 1 &&
-           (strcmp(hr_node_op(node), "ReadVariableOp") == 0 || strcmp(hr_node_op(node), "Identity") == 0))
+    for (;;) {
+        node = hr__capture_origin(node);
+        const bool passes =
+            strcmp(hr_node_op(node), "ReadVariableOp") == 0 || strcmp(hr_node_op(node), "Identity") == 0;
+        if (!passes || hr_node_inputs(node) != 1) return node;
         node = hr_node_input(node, 0);
-    return node;
+    }
 }
 
 const hr_variable_info *hr_variable_of(hr_node node)
@@ -42,7 +45,7 @@ hr_node hr__node_value(hr_node node)
     if (!info) return node;
     bool ordered = false;
     for (int i = 0; i < node.graph->control_count; i++) ordered |= node.graph->controls[i].count > 0;
-    if (!ordered && hr_node_exists(info->read)) return info->read;
+    if (!ordered && hr_node_exists(info->read) && info->read.graph == node.graph) return info->read;
     return hr_new_node(node.graph, "ReadVariableOp", HR_INPUTS(node), HR_ATTRS(HR_TYPE_ATTR("dtype", info->dtype)));
 }
 
@@ -102,10 +105,10 @@ static hr_node add_variable(hr_graph *g, const char *name, hr_dtype dtype, hr_sh
     return made ? hr__graph_no_memory(g, "a variable") : hr_failed_node(g);
 }
 
-static hr_node found(hr_graph *g, const hr_variable_info *v, hr_dtype dtype, hr_shape shape)
+static hr_node found(hr_graph *g, hr_reuse reuse, const hr_variable_info *v, hr_dtype dtype, hr_shape shape)
 {
     hr__shape_name had, wanted;
-    if (g->reuse == HR_REUSE_NEVER)
+    if (reuse == HR_REUSE_NEVER)
         return hr_node_fail(g, HR_ALREADY_EXISTS, "variable.exists",
                             "variable '%s' exists already; use hr_variable_scope(g, name, .reuse = HR_AUTO_REUSE) to "
                             "share it",
@@ -122,21 +125,27 @@ hr_node hr_get_variable_with(hr_graph *g, const char *name, hr_dtype dtype, hr_s
 {
     const hr_variable_opts o = HR_OPTIONS(hr_variable_opts, opts);
     char full[MAX_NAME];
+    const hr_graph *scope = hr__innermost(g);
+    g = hr__root(g); /* a function's variables are its callers', too */
     if (!g || !name) return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.name", "variable: expected a name, got NULL");
-    const int n = snprintf(full, sizeof full, "%s%s", g->variable_scope, name);
+    const int n = snprintf(full, sizeof full, "%s%s", scope->variable_scope, name);
     if (n < 0 || n > MAX_NAME - 64)
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.name", "variable: expected a shorter name than \"%.60s\"",
                             name);
     const hr_variable_info *v = hr_variable_named(g, full);
-    if (v) return found(g, v, dtype, shape);
-    if (g->reuse == HR_REUSE)
+    if (v) return found(g, scope->reuse, v, dtype, shape);
+    if (scope->reuse == HR_REUSE)
         return hr_node_fail(g, HR_NOT_FOUND, "variable.unknown",
                             "variable '%s' does not exist, and the scope says HR_REUSE; use HR_AUTO_REUSE to make it",
                             full);
     if (hr_shape_count(shape) < 0)
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "variable.shape",
                             "variable '%s': expected a shape without unknown dimensions", full);
-    return add_variable(g, full, dtype, shape, &o);
+    hr_graph *building = g->building;
+    g->building = NULL;
+    const hr_node variable = add_variable(g, full, dtype, shape, &o);
+    g->building = building;
+    return variable;
 }
 
 /* ---- all of them ---- */

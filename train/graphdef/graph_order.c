@@ -48,42 +48,44 @@ static hr_status order_begin(sorter *s, const hr__edge *edges, const int32_t *fi
     s->ready.node = hr_malloc(((size_t)n + 1) * sizeof *s->ready.node);
     if (!s->waits || !s->first || !s->taker || !s->ready.node) return hr_no_memory(err, "a graph");
     for (int32_t i = 0; i < n; i++)
-        for (int32_t e = first[i]; e < first[i + 1]; e++) s->waits[i]++, s->first[edges[e].node + 2]++;
+        for (int32_t e = first[i]; e < first[i + 1]; e++)
+            if (edges[e].node < n) s->waits[i]++, s->first[edges[e].node + 2]++;
     for (int32_t i = 0; i < n; i++) s->first[i + 2] += s->first[i + 1];
     for (int32_t i = 0; i < n; i++) /* first[i + 1] moves from where i's takers begin to where they end */
-        for (int32_t e = first[i]; e < first[i + 1]; e++) s->taker[s->first[edges[e].node + 1]++] = i;
+        for (int32_t e = first[i]; e < first[i + 1]; e++)
+            if (edges[e].node < n) s->taker[s->first[edges[e].node + 1]++] = i;
     for (int32_t i = 0; i < n; i++)
         if (s->waits[i] == 0) heap_push(&s->ready, i);
     return HR_OK;
 }
 
-static hr_status cycle(const proto_graph *graph, const sorter *s, int32_t done, hr_error *err)
+static hr_status cycle(proto_node *const *node, const sorter *s, int32_t done, hr_error *err)
 {
     int32_t one = -1;
     for (int32_t i = 0; i < s->nodes; i++) {
         if (s->waits[i] == 0) continue;
         if (one < 0) one = i;
-        if (strcmp(graph->node[i]->op, "NextIteration") == 0)
+        if (strcmp(node[i]->op, "NextIteration") == 0)
             return hr_fail(err, HR_UNIMPLEMENTED, "graphdef.loop",
-                           "node '%.100s': loops of Enter and NextIteration are not read yet", graph->node[i]->name);
+                           "node '%.100s': loops of Enter and NextIteration are not read yet", node[i]->name);
     }
     return hr_fail(err, HR_INVALID_ARGUMENT, "graphdef.cycle",
                    "expected a graph without cycles, got %d nodes that are in one or come after it, such as '%.100s'",
-                   s->nodes - done, graph->node[one]->name);
+                   s->nodes - done, node[one]->name);
 }
 
-hr_status hr__graph_order(const proto_graph *graph, const hr__edge *edges, const int32_t *first, int32_t *order,
-                          hr_error *err)
+hr_status hr__graph_order(proto_node *const *node, int32_t count, const hr__edge *edges, const int32_t *first,
+                          int32_t *order, hr_error *err)
 {
-    sorter s = {.nodes = (int32_t)graph->n_node};
+    sorter s = {.nodes = count};
     int32_t done = 0;
     hr_status st = order_begin(&s, edges, first, err);
     while (st == HR_OK && s.ready.count > 0) {
-        const int32_t node = order[done++] = heap_pop(&s.ready);
-        for (int32_t i = s.first[node]; i < s.first[node + 1]; i++)
+        const int32_t next = order[done++] = heap_pop(&s.ready);
+        for (int32_t i = s.first[next]; i < s.first[next + 1]; i++)
             if (--s.waits[s.taker[i]] == 0) heap_push(&s.ready, s.taker[i]);
     }
-    if (st == HR_OK && done < s.nodes) st = cycle(graph, &s, done, err);
+    if (st == HR_OK && done < s.nodes) st = cycle(node, &s, done, err);
     hr_free(s.waits);
     hr_free(s.first);
     hr_free(s.taker);

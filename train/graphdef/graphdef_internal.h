@@ -38,17 +38,61 @@ hr_status hr__attr_of_message(hr__import_memory *memory, const proto_entry *mess
                               hr_error *err);
 proto_entry *hr__attr_message(hr__arena *arena, const hr_attr *attr); /* NULL: no memory */
 
-/* ---- graph_order.c ---- */
-
-/* An input as a file writes it: "node", "node:1", "^node". */
+/* An input as a file writes it: "node", "node:1", "^node"; in a function "input" or "node:output:0". */
 typedef struct hr__edge {
-    int32_t node;   /* number in the file */
-    int32_t output; /* -1: a control input */
+    int32_t node;     /* number in the file; from the count of nodes on: an input of the function */
+    int32_t output;   /* -1: a control input; of `port`, if there is one */
+    const char *port; /* the op's output argument, not ended by a 0; NULL: `output` counts all outputs */
+    size_t port_size;
 } hr__edge;
+
+/* ---- import_nodes.c ---- */
+
+/* The nodes of a graph or of a function on their way into it. */
+typedef struct hr__nodes_import {
+    hr_graph *g;
+    const hr_graph_import_opts *opts;
+    proto_node *const *from;
+    int32_t count;
+    const char *const *input_name; /* of a function */
+    const hr_node *input;
+    int32_t inputs;
+    bool in_function;
+    hr__import_memory *memory;
+    hr_node *node; /* what became of each; in `memory` */
+    hr_error *err;
+    /* On the way. */
+    int32_t place;  /* of the first one in the graph */
+    hr__map names;  /* to the number */
+    int32_t *first; /* edges of node i: from edge[first[i]] to edge[first[i + 1]] */
+    hr__edge *edge;
+    int32_t *order;
+} hr__nodes_import;
+
+hr_status hr__import_nodes(hr__nodes_import *in);
+void hr__import_end(hr__nodes_import *in);
+/* What a name of a result stands for: "node:output:0", "input"; of a control result "node". */
+hr_status hr__import_result(hr__nodes_import *in, const char *text, bool control, hr_node *out);
+
+/* ---- import_function.c, export_function.c ---- */
+
+typedef Headrace__Proto__FunctionDef proto_function;
+hr_status hr__import_function(hr_graph *g, const hr_graph_import_opts *opts, hr__import_memory *memory,
+                              const proto_function *function, hr_error *err);
+proto_function *hr__function_message(hr__arena *arena, const hr_graph_export_opts *opts, const hr_function *function);
+
+/* ---- export_nodes.c ---- */
+
+/* Messages of all nodes in the order of their places, without the inputs of a function. NULL: no memory. */
+proto_node **hr__node_messages(hr__arena *arena, const hr_graph_export_opts *opts, const hr_graph *g, size_t *count);
+/* How the result of a node is called as an input: "node:1", in a function "node:output:0". */
+char *hr__input_text(hr__arena *arena, const hr_graph *g, hr_node node);
+
+/* ---- graph_order.c ---- */
 
 /* The order in which nodes can be made: inputs first, else as in the file. first[i] to first[i + 1]: the edges of node
  * i. HR_INVALID_ARGUMENT, "graphdef.cycle", or, where NextIteration closes it, HR_UNIMPLEMENTED, "graphdef.loop". */
-hr_status hr__graph_order(const proto_graph *graph, const hr__edge *edges, const int32_t *first, int32_t *order,
-                          hr_error *err);
+hr_status hr__graph_order(proto_node *const *node, int32_t count, const hr__edge *edges, const int32_t *first,
+                          int32_t *order, hr_error *err);
 
 #endif

@@ -346,6 +346,16 @@ static void choose_int(trial *t, int at)
     give(t, HR_INT_ATTR("", number), at);
 }
 
+/* A function that the graph lacks, and one that it has. */
+static const hr_func known[] = {{"none", NULL, 0}, {"some", NULL, 0}};
+
+static void make_function(hr_graph *g)
+{
+    hr_graph *body = hr_function_begin(g, known[1].name);
+    const hr_node x = hr_function_input(body, HR_FLOAT, HR_UNKNOWN_SHAPE, "x"), y = hr_neg(x);
+    hr_function_end(body, &y, 1);
+}
+
 static void choose_attr(trial *t, int at)
 {
     const hr__attr_def *def = &t->sig->attr[at];
@@ -373,6 +383,12 @@ static void choose_attr(trial *t, int at)
         break;
     case HR_ATTR_TENSOR:
         break; /* when all types are chosen */
+    case HR_ATTR_FUNC:
+        give(t, HR_FUNC_ATTR("", &known[below(t, 2)]), at);
+        break;
+    case HR_ATTR_FUNCS:
+        give(t, (hr_attr){.kind = HR_ATTR_FUNCS, .count = (int)below(t, 3), .funcs = known}, at);
+        break;
     default:
         choose_list(t, at);
     }
@@ -672,6 +688,7 @@ static void begin(trial *t, int op)
     t->g = hr_graph_new();
     t->s = hr_session_new(t->g, .workers = &(int){0});
     assert_non_null(t->s);
+    if (t->sig->op->traits & HR_CALLS) make_function(t->g);
     t->common = random_shape(t);
     t->in_tune = one_in(t, 3);
     t->by_row = one_in(t, 2);
@@ -724,6 +741,7 @@ static void try_on(int op, int64_t rounds)
 {
     const bool derives = sig_of[op]->op->gradient != NULL;
     int64_t i = rounds;
+    if (sig_of[op]->op->traits & HR_CALLS) return; /* their results are functions': test_control_flow.c */
     for (; i < rounds + MAX && results[op] == 0; i++) run_trial(i * ops + op, false);
     if (results[op] == 0) fail_msg("%s: no trial of %" PRId64 " has a result", sig_of[op]->op->name, rounds + MAX);
     for (const int64_t end = i + MORE; i < end && derives && derived[op] == 0; i++) run_trial(i * ops + op, false);

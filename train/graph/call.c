@@ -1,0 +1,136 @@
+/* Calls of functions while a graph runs: a plan of the function's body, and a frame for each call under way. */
+#include "train/graph/graph_internal.h"
+
+#include <string.h>
+
+enum { DEEPEST = 200 /* calls within calls: each takes some of the thread's stack */ };
+
+/* ---- functions in a session ---- */
+
+static hr_callee *find_callee(hr_session *s, const hr_function *f)
+{
+    for (hr_callee *c = s->callees; c; c = c->next)
+        if (c->function == f) return c;
+    return NULL;
+}
+
+/* Not planned yet: a function may call itself. */
+hr_status hr_session_function(hr_session *s, hr_node node, const char *name, hr_callee **out, hr_error *err)
+{
+    const hr_function *f = hr_function_named(node.graph, name);
+    if (!f)
+        return hr_fail(err, HR_NOT_FOUND, "graph.function", "expected a function of the graph's library, got '%.100s'",
+                       name);
+    uv_mutex_lock(&s->lock);
+    *out = find_callee(s, f);
+    if (!*out && (*out = hr_calloc(1, sizeof **out))) {
+        **out = (hr_callee){.next = s->callees, .function = f, .instance = {.graph = f->body, .session = s}};
+        s->callees = *out;
+    }
+    uv_mutex_unlock(&s->lock);
+    return *out ? HR_OK : hr_no_memory(err, "a function");
+}
+
+void hr__callees_free(hr_session *s)
+{
+    for (hr_callee *c = s->callees; c; c = c->next)
+        if (atomic_load(&c->plan)) hr__plan_free(atomic_load(&c->plan));
+    while (s->callees) {
+        hr_callee *c = s->callees;
+        s->callees = c->next;
+        hr__instance_free(&c->instance);
+        hr_free(c);
+    }
+}
+
+static hr_status plan_callee(hr_callee *c, hr__plan **out, hr_error *err)
+{
+    const hr_function *f = c->function;
+    hr_feed *feeds = hr_calloc((size_t)f->inputs + 1, sizeof *feeds);
+    hr_node *fetches = hr_malloc(sizeof *fetches * (size_t)(f->outputs + f->controls + 1));
+    hr_status st = feeds && fetches ? HR_OK : hr_no_memory(err, "a function");
+    for (int i = 0; st == HR_OK && i < f->inputs; i++) feeds[i].node = f->input[i];
+    for (int i = 0; st == HR_OK && i < f->outputs + f->controls; i++)
+        fetches[i] = i < f->outputs ? f->output[i] : f->control[i - f->outputs];
+    if (st == HR_OK) st = hr__plan_new(&c->instance, f, feeds, f->inputs, fetches, f->outputs + f->controls, out, err);
+    hr_free(feeds);
+    hr_free(fetches);
+    if (st != HR_OK) hr_error_prefix(err, "function '%s': ", f->name);
+    return st;
+}
+
+static hr_status callee_plan(hr_callee *c, hr__plan **out, hr_error *err)
+{
+    hr_session *s = c->instance.session;
+    hr_status st = HR_OK;
+    *out = atomic_load_explicit(&c->plan, memory_order_acquire);
+    if (*out) return HR_OK;
+    uv_mutex_lock(&s->planning);
+    *out = atomic_load_explicit(&c->plan, memory_order_acquire);
+    if (!*out) st = plan_callee(c, out, err);
+    if (st == HR_OK) atomic_store_explicit(&c->plan, *out, memory_order_release);
+    uv_mutex_unlock(&s->planning);
+    return st;
+}
+
+/* ---- calls: a call is its frame ---- */
+
+hr_status hr_call_begin(hr_kernel *k, hr_callee *callee, hr_call **out, hr_error *err)
+{
+    hr__plan *plan;
+    hr__frame *frame;
+    if (k->frame->depth >= DEEPEST)
+        return hr_fail(err, HR_RESOURCE_EXHAUSTED, "graph.depth", "expected at most %d calls within each other",
+                       DEEPEST);
+    HR_TRY(callee_plan(callee, &plan, err));
+    HR_TRY(hr__frame_get(k->frame->run, plan, &frame, err));
+    frame->depth = k->frame->depth + 1;
+    *out = (hr_call *)frame;
+    return HR_OK;
+}
+
+/* The plan feeds the inputs, and fetches the outputs first. */
+static hr_status check_call(const hr_function *f, const hr_tensor *args, int arg_count, int result_count, hr_error *err)
+{
+    hr_shape both;
+    hr__shape_name may, got;
+    if (arg_count != f->inputs || result_count != f->outputs)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.function",
+                       "function '%s': expected to be called with its %d inputs for its %d outputs, got %d and %d",
+                       f->name, f->inputs, f->outputs, arg_count, result_count);
+    for (int i = 0; i < arg_count; i++) {
+        const hr_dtype dtype = hr_node_dtype(f->input[i]);
+        const hr_shape shape = hr_node_shape(f->input[i]);
+        if (args[i].dtype == dtype && (dtype == HR_RESOURCE || hr_shape_merge(shape, args[i].shape, &both))) continue;
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.function",
+                       "function '%s': expected input %d of %s %s, got %s %s", f->name, i, hr_dtype_name(dtype),
+                       hr__shape_in(&may, shape), hr_dtype_name(args[i].dtype), hr__shape_in(&got, args[i].shape));
+    }
+    return HR_OK;
+}
+
+hr_status hr_call_run(hr_call *call, hr_tensor *args, int arg_count, hr_tensor *results, int result_count,
+                      hr_error *err)
+{
+    hr__frame *frame = (hr__frame *)call;
+    const hr__plan *plan = frame->plan;
+    HR_TRY(check_call(plan->function, args, arg_count, result_count, err));
+    for (int i = 0; i < arg_count; i++) {
+        frame->slots[plan->feed_slot[i]] = args[i];
+        args[i].buffer = NULL;
+    }
+    hr_status st = hr__execute(frame, err);
+    if (st == HR_OK && atomic_load_explicit(&frame->run->stop, memory_order_acquire))
+        st = hr_fail(err, HR_CANCELLED, "session.cancelled", "session: the run was cancelled");
+    for (int i = 0; st == HR_OK && i < result_count; i++) {
+        results[i] = frame->slots[plan->fetch_slot[i]];
+        hr_buffer_ref(results[i].buffer);
+    }
+    hr__frame_drop_slots(frame);
+    return st;
+}
+
+void hr_call_end(hr_call *call)
+{
+    if (call) hr__frame_put((hr__frame *)call);
+}

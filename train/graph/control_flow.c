@@ -1,0 +1,277 @@
+/* Branches and loops: what they run are functions; If and While are nodes that call them. */
+#include "train/graph/graph_internal.h"
+
+#include <string.h>
+
+/* ---- calls ---- */
+
+static bool any_effect(hr_function *const *f, int count, const hr_node *inputs, int input_count)
+{
+    for (int i = 0; i < count; i++)
+        if (f[i]->controls > 0) return true;
+    for (int i = 0; i < input_count; i++)
+        if (hr_node_dtype(inputs[i]) == HR_RESOURCE) return true;
+    return false;
+}
+
+/* Inputs, then what the functions captured. */
+static hr_node *all_inputs(hr_graph *g, const hr_node *first, int first_count, const hr_node *rest, int rest_count)
+{
+    hr_node *all = hr__arena_get(&g->arena, sizeof *all * (size_t)(first_count + rest_count + 1));
+    if (!all) {
+        hr__graph_no_memory(g, "a call");
+        return NULL;
+    }
+    for (int i = 0; i < first_count; i++) all[i] = hr__node_value(first[i]);
+    for (int i = 0; i < rest_count; i++) all[first_count + i] = rest[i];
+    return all;
+}
+
+/* What both say together, where both say something. */
+static hr_shape common_shape(hr_shape a, hr_shape b)
+{
+    if (a.rank != b.rank) return HR_UNKNOWN_SHAPE;
+    for (int i = 0; i < a.rank; i++)
+        if (a.dims[i] != b.dims[i]) a.dims[i] = -1;
+    return a;
+}
+
+void hr_call_function(const hr_function *f, const hr_node *inputs, int count, hr_node *out)
+{
+    hr_graph *g = f ? hr__innermost(f->body->outer) : NULL;
+    hr_node *captured = NULL;
+    hr_dtype types[HR__MAX_CALL];
+    hr_shape shapes[HR__MAX_CALL];
+    for (int i = 0; f && i < f->outputs; i++) out[i] = hr_failed_node(g);
+    if (!f) return;
+    if (count != f->asked || (!inputs && count > 0) || f->outputs > HR__MAX_CALL) {
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.inputs", "function '%s': expected %d inputs, got %d", f->name,
+                     f->asked, count);
+        return;
+    }
+    int captures = f->inputs - f->asked;
+    hr_function *own = f->body->function;
+    hr_error err = {0};
+    if (captures == 0 && hr__join_captures(&own, 1, &captured, &captures, &err) != HR_OK) {
+        hr__graph_no_memory(g, "a call");
+        return;
+    }
+    for (int i = 0; i < f->outputs; i++)
+        types[i] = hr_node_dtype(f->output[i]), shapes[i] = hr_node_shape(f->output[i]);
+    hr_node *rest = hr__arena_get(&g->arena, sizeof *rest * (size_t)(captures + 1));
+    for (int i = 0; rest && i < captures; i++) rest[i] = hr__capture_outer(f->input[f->asked + i]);
+    hr_node *all = rest ? all_inputs(g, inputs, count, rest, captures) : NULL;
+    if (!all) return;
+    const hr_func func = {f->name, NULL, 0};
+    const char *op = any_effect(&own, 1, all, count + captures) ? "StatefulPartitionedCall" : "PartitionedCall";
+    const hr_node call = hr_new_node(
+        g, op, .inputs = all, .input_count = count + captures,
+        HR_ATTRS(HR_FUNC_ATTR("f", &func), HR_TYPES_ATTR("Tout", types, f->outputs),
+                 {.name = "_output_shapes", .kind = HR_ATTR_SHAPES, .count = f->outputs, .shapes = shapes}));
+    for (int i = 0; i < f->outputs && hr_node_exists(call); i++) out[i] = hr_node_output(call, i);
+}
+
+/* ---- branches ---- */
+
+static hr_function *make_branch(hr_graph *g, const char *name, hr_branch_fn *fn, void *user, int count)
+{
+    hr_graph *body = hr_function_begin(g, name);
+    if (!body) return NULL;
+    hr_node *results = hr__arena_get(&body->arena, sizeof *results * (size_t)(count + 1));
+    if (results) fn(body, results, user);
+    const hr_function *f = hr_function_end(body, results, results ? count : 0);
+    return f ? f->body->function : NULL;
+}
+
+static bool same_results(hr_graph *g, hr_function *const branch[2], int count, hr_dtype *types, hr_shape *shapes)
+{
+    for (int i = 0; i < count; i++) {
+        const hr_node a = branch[0]->output[i], b = branch[1]->output[i];
+        types[i] = hr_node_dtype(a);
+        shapes[i] = common_shape(hr_node_shape(a), hr_node_shape(b));
+        if (hr_node_dtype(b) == types[i]) continue;
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.function",
+                     "hr_cond: expected result %d of both branches to be of one type, got %s and %s", i,
+                     hr_dtype_name(types[i]), hr_dtype_name(hr_node_dtype(b)));
+        return false;
+    }
+    return true;
+}
+
+void hr_cond(hr_node predicate, hr_branch_fn *then, hr_branch_fn *otherwise, void *user, hr_node *out, int count)
+{
+    hr_graph *g = hr__innermost(predicate.graph);
+    hr_dtype types[HR__MAX_CALL];
+    hr_shape shapes[HR__MAX_CALL];
+    hr_node *captured;
+    int captures;
+    hr_error err = {0};
+    for (int i = 0; i < count; i++) out[i] = hr_failed_node(g);
+    if (!g || count < 0 || count > HR__MAX_CALL || !then || !otherwise) {
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.function",
+                     "hr_cond: expected two branches and at most %d results, got %d", HR__MAX_CALL, count);
+        return;
+    }
+    hr_function *branch[2] = {make_branch(g, "cond_true", then, user, count), NULL};
+    if (branch[0]) branch[1] = make_branch(g, "cond_false", otherwise, user, count);
+    if (!branch[0] || !branch[1] || !same_results(g, branch, count, types, shapes)) return;
+    if (hr__join_captures(branch, 2, &captured, &captures, &err) != HR_OK) {
+        hr__graph_no_memory(g, "a branch");
+        return;
+    }
+    hr_node *all = all_inputs(g, &predicate, 1, captured, captures);
+    if (!all) return;
+    const hr_func a = {branch[0]->name, NULL, 0}, b = {branch[1]->name, NULL, 0};
+    const hr_node node = hr_new_node(
+        g, any_effect(branch, 2, all + 1, captures) ? "If" : "StatelessIf", .name = "cond", .inputs = all,
+        .input_count = captures + 1,
+        HR_ATTRS(HR_FUNC_ATTR("then_branch", &a), HR_FUNC_ATTR("else_branch", &b), HR_TYPES_ATTR("Tout", types, count),
+                 {.name = "output_shapes", .kind = HR_ATTR_SHAPES, .count = count, .shapes = shapes}));
+    for (int i = 0; i < count && hr_node_exists(node); i++) out[i] = hr_node_output(node, i);
+}
+
+/* ---- loops ---- */
+
+typedef struct loop {
+    hr_graph *g;
+    int count; /* variables, with the counter of maximum_iterations in front */
+    bool counts;
+    const hr_while_opts *opts;
+    hr_node *vars;
+    hr_shape *shape;
+    hr_loop_fn *condition, *body;
+    void *user;
+} loop;
+
+static hr_node *loop_inputs(const loop *l, hr_graph *body)
+{
+    hr_node *inputs = hr__arena_get(&body->arena, sizeof *inputs * (size_t)(l->count + 1));
+    for (int i = 0; inputs && i < l->count; i++)
+        inputs[i] = hr_function_input(body, hr_node_dtype(l->vars[i]), l->shape[i], "arg");
+    return inputs;
+}
+
+static hr_function *loop_end(hr_graph *body, const hr_node *results, int count)
+{
+    const hr_function *f = hr_function_end(body, results, count);
+    return f ? f->body->function : NULL;
+}
+
+static hr_function *make_condition(const loop *l)
+{
+    hr_graph *body = hr_function_begin(l->g, "while_cond");
+    hr_node result = {0}, *vars = body ? loop_inputs(l, body) : NULL;
+    if (!body) return NULL;
+    if (vars) l->condition(body, vars + l->counts, &result, l->user);
+    if (vars && l->counts) {
+        const hr_node most = hr_const_number(body, HR_INT32, (double)l->opts->maximum_iterations, NULL);
+        const hr_node less = hr_new_node(body, "Less", HR_INPUTS(vars[0], most));
+        result = hr_new_node(body, "LogicalAnd", HR_INPUTS(less, result));
+    }
+    hr_function *f = loop_end(body, &result, 1);
+    if (!f || hr_node_dtype(f->output[0]) == HR_BOOL) return f;
+    hr_node_fail(l->g, HR_INVALID_ARGUMENT, "graph.loop", "hr_while_loop: expected a bool of the condition, got %s",
+                 hr_dtype_name(hr_node_dtype(f->output[0])));
+    return NULL;
+}
+
+static hr_function *make_body(const loop *l)
+{
+    hr_graph *body = hr_function_begin(l->g, "while_body");
+    hr_node *vars = body ? loop_inputs(l, body) : NULL;
+    hr_node *results = body ? hr__arena_get(&body->arena, sizeof *results * (size_t)(l->count + 1)) : NULL;
+    if (!body) return NULL;
+    if (vars && results) l->body(body, vars + l->counts, results + l->counts, l->user);
+    if (vars && results && l->counts)
+        results[0] = hr_new_node(body, "AddV2", HR_INPUTS(vars[0], hr_const_number(body, HR_INT32, 1, NULL)));
+    return loop_end(body, results, vars && results ? l->count : 0);
+}
+
+/* A variable stays what it is. */
+static bool keeps_variables(const loop *l, const hr_function *body)
+{
+    for (int i = 0; i < l->count; i++) {
+        const hr_node result = body->output[i];
+        const hr_shape got = hr_node_shape(result), may = l->shape[i];
+        bool fits = hr_node_dtype(result) == hr_node_dtype(l->vars[i]) && (may.rank < 0 || may.rank == got.rank);
+        for (int d = 0; fits && d < may.rank; d++) fits = may.dims[d] < 0 || may.dims[d] == got.dims[d];
+        if (fits) continue;
+        hr__shape_name a, b;
+        hr_node_fail(l->g, HR_INVALID_ARGUMENT, "graph.loop",
+                     "hr_while_loop: expected variable %d to stay %s %s, got %s %s; .shapes says what may vary",
+                     i - l->counts, hr_dtype_name(hr_node_dtype(l->vars[i])), hr__shape_in(&a, may),
+                     hr_dtype_name(hr_node_dtype(result)), hr__shape_in(&b, got));
+        return false;
+    }
+    return true;
+}
+
+/* The body gives what it captured as it is. */
+static bool give_captures(hr_function *body, int captures)
+{
+    hr_node *outputs = hr__arena_get(&body->body->arena, sizeof *outputs * (size_t)(body->outputs + captures + 1));
+    if (!outputs) return false;
+    memcpy(outputs, body->output, sizeof *outputs * (size_t)body->outputs);
+    for (int i = 0; i < captures; i++) outputs[body->outputs++] = body->input[body->inputs - captures + i];
+    body->output = outputs;
+    return true;
+}
+
+static void run_loop(loop *l, hr_node *out)
+{
+    hr_node *captured;
+    int captures;
+    hr_error err = {0};
+    hr_function *f[2] = {make_condition(l), NULL};
+    if (f[0]) f[1] = make_body(l);
+    if (!f[0] || !f[1] || !keeps_variables(l, f[1])) return;
+    if (hr__join_captures(f, 2, &captured, &captures, &err) != HR_OK || !give_captures(f[1], captures)) {
+        hr__graph_no_memory(l->g, "a loop");
+        return;
+    }
+    const int total = l->count + captures;
+    hr_node *all = all_inputs(l->g, l->vars, l->count, captured, captures);
+    hr_shape *shapes = hr__arena_get(&l->g->arena, sizeof *shapes * (size_t)(total + 1));
+    if (!all || !shapes) return;
+    for (int i = 0; i < total; i++) shapes[i] = i < l->count ? l->shape[i] : hr_node_shape(all[i]);
+    const hr_func condition = {f[0]->name, NULL, 0}, body = {f[1]->name, NULL, 0};
+    const hr_node node =
+        hr_new_node(l->g, any_effect(f, 2, all, total) ? "While" : "StatelessWhile",
+                    .name = l->opts->name ? l->opts->name : "while", .inputs = all, .input_count = total,
+                    HR_ATTRS(HR_FUNC_ATTR("cond", &condition), HR_FUNC_ATTR("body", &body),
+                             {.name = "output_shapes", .kind = HR_ATTR_SHAPES, .count = total, .shapes = shapes}));
+    for (int i = l->counts; i < l->count && hr_node_exists(node); i++) out[i - l->counts] = hr_node_output(node, i);
+}
+
+void hr_while_loop_with(hr_loop_fn *condition, hr_loop_fn *body, void *user, const hr_node *vars, int count,
+                        hr_node *out, const hr_while_opts *given)
+{
+    const hr_while_opts opts = HR_OPTIONS(hr_while_opts, given);
+    hr_graph *g = count > 0 && vars ? hr__innermost(vars[0].graph) : NULL;
+    const bool counts = opts.maximum_iterations > 0;
+    for (int i = 0; out && i < count; i++) out[i] = hr_failed_node(g);
+    if (!g || count > HR__MAX_CALL || !condition || !body || !out) {
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.loop",
+                     "hr_while_loop: expected a condition, a body, and 1 to %d variables, got %d", HR__MAX_CALL, count);
+        return;
+    }
+    loop l = {.g = g,
+              .count = count + counts,
+              .counts = counts,
+              .opts = &opts,
+              .condition = condition,
+              .body = body,
+              .user = user};
+    l.vars = hr__arena_get(&g->arena, sizeof *l.vars * (size_t)(l.count + 1));
+    l.shape = hr__arena_get(&g->arena, sizeof *l.shape * (size_t)(l.count + 1));
+    if (!l.vars || !l.shape) {
+        hr__graph_no_memory(g, "a loop");
+        return;
+    }
+    if (counts) l.vars[0] = hr_const_number(g, HR_INT32, 0, "loop_counter"), l.shape[0] = HR_SCALAR;
+    for (int i = 0; i < count; i++) {
+        l.vars[i + counts] = hr__captured(g, hr__node_value(hr__captured(g, vars[i])));
+        l.shape[i + counts] = opts.shapes ? opts.shapes[i] : hr_node_shape(l.vars[i + counts]);
+    }
+    run_loop(&l, out);
+}

@@ -1,0 +1,252 @@
+/* Functions of a graph: bodies are graphs of their own. While one is made, nodes go into it, and nodes of the graphs
+ * around it that are used there become its inputs. */
+#include "train/graph/graph_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+hr_graph *hr__root(hr_graph *g)
+{
+    while (g && g->outer) g = g->outer;
+    return g;
+}
+
+hr_graph *hr__innermost(hr_graph *g)
+{
+    while (g && g->building) g = g->building;
+    return g;
+}
+
+/* ---- captures ---- */
+
+/* An input is a placeholder. Its attributes besides type and shape are those that came with it in a file. */
+static hr_node function_argument(hr_graph *body, hr_dtype dtype, hr_shape shape, const char *name, const hr_attr *attrs,
+                                 int count)
+{
+    hr_graph *inner = body->building;
+    hr_attr *all = hr__arena_get(&body->arena, sizeof *all * (size_t)(count + 2));
+    if (!all) return hr__graph_no_memory(body, "a function");
+    all[0] = HR_TYPE_ATTR("dtype", dtype);
+    all[1] = HR_SHAPE_ATTR("shape", shape);
+    if (count) memcpy(all + 2, attrs, sizeof *all * (size_t)count);
+    body->building = NULL;
+    const hr_node node = hr_new_node(body, "Placeholder", .name = name, .attrs = all, .attr_count = count + 2);
+    body->building = inner;
+    return node;
+}
+
+static hr_node capture(hr_graph *body, hr_node outer)
+{
+    for (int i = 0; i < body->capture_count; i++) {
+        const hr_node known = body->captures[i].outer;
+        if (known.graph == outer.graph && known.id == outer.id && known.output == outer.output)
+            return body->captures[i].inner;
+    }
+    if (hr__grow(&body->captures, body->capture_count, &body->capture_capacity, sizeof *body->captures, NULL) != HR_OK)
+        return hr__graph_no_memory(body, "a capture");
+    const hr_node inner =
+        function_argument(body, hr_node_dtype(outer), hr_node_shape(outer), hr_node_name(outer), NULL, 0);
+    if (hr_node_exists(inner)) body->captures[body->capture_count++] = (hr__capture){outer, inner};
+    return inner;
+}
+
+hr_node hr__captured(hr_graph *g, hr_node node)
+{
+    if (!node.graph || node.graph == g || !g->outer || node.id < 0) return node;
+    const hr_node outer = hr__captured(g->outer, node);
+    return outer.graph == g->outer ? capture(g, outer) : node;
+}
+
+hr_node hr__capture_outer(hr_node inner)
+{
+    for (int i = 0; inner.graph && i < inner.graph->capture_count; i++)
+        if (inner.graph->captures[i].inner.id == inner.id) return inner.graph->captures[i].outer;
+    return inner;
+}
+
+hr_node hr__capture_origin(hr_node inner)
+{
+    for (;;) {
+        const hr_node outer = hr__capture_outer(inner);
+        if (outer.graph == inner.graph) return inner;
+        inner = outer;
+    }
+}
+
+/* ---- making one ---- */
+
+static const char *function_name(hr_graph *root, const char *name)
+{
+    char unique[200];
+    int i = 1;
+    snprintf(unique, sizeof unique, "%.150s", name);
+    while (hr__map_find(&root->function_names, unique, strlen(unique)))
+        snprintf(unique, sizeof unique, "%.150s_%d", name, i++);
+    return hr__arena_text(&root->arena, unique, strlen(unique));
+}
+
+static hr_status function_new(hr_graph *g, const char *name, hr_graph **out, hr_error *err)
+{
+    hr_graph *outer = hr__innermost(g), *root = hr__root(g), *body = hr_graph_new();
+    hr_function *f = hr__arena_get(&root->arena, sizeof *f);
+    hr_status st = body && f && name ? HR_OK : hr_no_memory(err, "a function");
+    if (st == HR_OK)
+        st = hr__grow(&root->functions, root->function_count, &root->function_capacity, sizeof *root->functions, err);
+    if (st == HR_OK) st = hr__map_add(&root->function_names, name, strlen(name), root->function_count, err);
+    if (st != HR_OK) {
+        hr_graph_free(body);
+        return st;
+    }
+    *f = (hr_function){.name = name, .body = body};
+    root->functions[root->function_count++] = f;
+    body->outer = outer;
+    body->function = f;
+    body->seed = root->seed;
+    hr__share_variable_scope(body, outer);
+    outer->building = body;
+    *out = body;
+    return HR_OK;
+}
+
+hr_graph *hr_function_begin(hr_graph *g, const char *name)
+{
+    hr_graph *body = NULL;
+    if (!g) return NULL;
+    if (function_new(g, function_name(hr__root(g), name ? name : "function"), &body, NULL) != HR_OK)
+        hr__graph_no_memory(g, "a function");
+    return body;
+}
+
+hr_status hr__function_import(hr_graph *g, const char *name, hr_graph **body, hr_error *err)
+{
+    hr_graph *root = hr__root(g);
+    if (hr__map_find(&root->function_names, name, strlen(name)))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.function",
+                       "expected a function's name once, got '%.100s' again", name);
+    return function_new(g, hr__arena_text(&root->arena, name, strlen(name)), body, err);
+}
+
+hr_node hr__function_input(hr_graph *body, hr_dtype dtype, hr_shape shape, const char *name, const hr_attr *attrs,
+                           int count)
+{
+    hr_function *f = body ? body->function : NULL;
+    if (!f) return hr_node_fail(body, HR_INVALID_ARGUMENT, "graph.function", "expected the graph of a function");
+    const hr_node node = function_argument(body, dtype, shape, name, attrs, count);
+    if (hr__grow(&f->input, f->inputs, &f->input_capacity, sizeof *f->input, NULL) != HR_OK)
+        return hr__graph_no_memory(body, "a function");
+    f->input[f->inputs++] = node;
+    f->asked = f->inputs;
+    return node;
+}
+
+hr_node hr_function_input(hr_graph *body, hr_dtype dtype, hr_shape shape, const char *name)
+{
+    return hr__function_input(body, dtype, shape, name ? name : "input", NULL, 0);
+}
+
+hr_status hr__function_control(hr_function *f, hr_node node, hr_error *err)
+{
+    for (int i = 0; i < f->controls; i++)
+        if (f->control[i].id == node.id) return HR_OK;
+    HR_TRY(hr__grow(&f->control, f->controls, &f->control_capacity, sizeof *f->control, err));
+    f->control[f->controls++] = hr_target(node);
+    return HR_OK;
+}
+
+/* What has an effect and is not only read. */
+static bool has_effect(const hr__node *n)
+{
+    return n->op->traits & HR_STATEFUL && !(n->op->traits & (HR_FIXED | HR_READS_ONLY)) &&
+           strcmp(n->op->name, "Placeholder") != 0;
+}
+
+static hr_status function_finish(hr_function *f, const hr_node *results, int count, hr_error *err)
+{
+    hr_graph *body = f->body;
+    f->output = hr__arena_get(&body->arena, sizeof *f->output * (size_t)(count + 1));
+    if (!f->output) return hr_no_memory(err, "a function");
+    for (int i = 0; i < count; i++) {
+        const hr_node value = hr__captured(body, hr__node_value(hr__captured(body, results[i])));
+        if (body->error.code != HR_OK) break;
+        if (value.graph != body || hr_node_dtype(value) == HR_INVALID_DTYPE)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.function",
+                           "expected as result %d a node with a value, got %s", i,
+                           hr_node_exists(results[i]) ? hr_node_name(results[i]) : "none");
+        f->output[f->outputs++] = value;
+    }
+    for (int32_t id = 0; id < body->node_count; id++)
+        if (has_effect(body->nodes[id])) HR_TRY(hr__function_control(f, (hr_node){body, id, -1}, err));
+    if (body->error.code == HR_OK) return HR_OK;
+    if (err) *err = body->error;
+    return body->error.code;
+}
+
+const hr_function *hr_function_end(hr_graph *body, const hr_node *results, int count)
+{
+    hr_error err = {0};
+    hr_function *f = body ? body->function : NULL;
+    if (!f || body->outer->building != body) {
+        hr_node_fail(body, HR_INVALID_ARGUMENT, "graph.function",
+                     "expected the graph of the function that is made now");
+        return NULL;
+    }
+    const hr_status st = function_finish(f, results, count, &err);
+    body->outer->building = NULL;
+    if (st == HR_OK) return f;
+    hr_node_fail(body->outer, st, err.kind, "function '%s': %s", f->name, err.text);
+    return NULL;
+}
+
+/* ---- looking at one ---- */
+
+const hr_function *hr_function_named(hr_graph *g, const char *name)
+{
+    const hr_graph *root = hr__root(g);
+    const int i = root && name ? hr__map_index(&root->function_names, name) : -1;
+    return i >= 0 ? root->functions[i] : NULL;
+}
+
+const char *hr_function_name(const hr_function *f) { return f ? f->name : ""; }
+hr_graph *hr_function_graph(const hr_function *f) { return f ? f->body : NULL; }
+int hr_function_inputs(const hr_function *f) { return f ? f->inputs : 0; }
+int hr_function_outputs(const hr_function *f) { return f ? f->outputs : 0; }
+
+hr_node hr_function_input_at(const hr_function *f, int i)
+{
+    return f && i >= 0 && i < f->inputs ? f->input[i] : (hr_node){0};
+}
+
+hr_node hr_function_output_at(const hr_function *f, int i)
+{
+    return f && i >= 0 && i < f->outputs ? f->output[i] : (hr_node){0};
+}
+
+/* ---- captures as inputs ---- */
+
+/* Functions that are called with the same inputs take what any of them captures, in the same order. Gives the nodes
+ * around them. */
+hr_status hr__join_captures(hr_function *const *f, int count, hr_node **outer, int *captures, hr_error *err)
+{
+    hr_graph *around = f[0]->body->outer;
+    int total = 0, n = 0;
+    for (int i = 0; i < count; i++) total += f[i]->body->capture_count;
+    hr_node *all = hr__arena_get(&around->arena, sizeof *all * (size_t)(total + 1));
+    if (!all) return hr_no_memory(err, "a function");
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < f[i]->body->capture_count; j++) {
+            const hr_node node = f[i]->body->captures[j].outer;
+            int known = 0;
+            while (known < n && (all[known].id != node.id || all[known].output != node.output)) known++;
+            if (known == n) all[n++] = node;
+        }
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < n; j++) {
+            const hr_node inner = capture(f[i]->body, all[j]);
+            HR_TRY(hr__grow(&f[i]->input, f[i]->inputs, &f[i]->input_capacity, sizeof inner, err));
+            if (!hr_node_exists(inner)) return hr_no_memory(err, "a function");
+            f[i]->input[f[i]->inputs++] = inner;
+        }
+    *outer = all;
+    *captures = n;
+    return HR_OK;
+}

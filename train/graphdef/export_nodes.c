@@ -1,0 +1,123 @@
+/* Nodes as messages, in the order of their file, then as they were made. */
+#include "train/graphdef/graphdef_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct exporter {
+    const hr_graph_export_opts *opts;
+    hr__arena *arena;
+} exporter;
+
+/* ---- attributes ---- */
+
+/* By what they are as bytes. */
+static bool same_value(const exporter *ex, const hr_attr *a, const hr_attr *b)
+{
+    if (a->kind != b->kind) return false;
+    const proto_entry *x = hr__attr_message(ex->arena, a), *y = hr__attr_message(ex->arena, b);
+    if (!x || !y) return false;
+    const size_t size = protobuf_c_message_get_packed_size(&x->value->base);
+    if (size != protobuf_c_message_get_packed_size(&y->value->base)) return false;
+    uint8_t *bytes = hr__arena_get(ex->arena, 2 * size + 1);
+    if (!bytes) return false;
+    protobuf_c_message_pack(&x->value->base, bytes);
+    protobuf_c_message_pack(&y->value->base, bytes + size);
+    return memcmp(bytes, bytes + size, size) == 0;
+}
+
+static bool is_default(const exporter *ex, const hr__node *n, int i)
+{
+    if (i >= n->sig->attrs || !n->sig->attr[i].has_default) return false;
+    return same_value(ex, &n->attr[i], &n->sig->attr[i].value);
+}
+
+static int entry_order(const void *a, const void *b)
+{
+    return strcmp((*(const proto_entry *const *)a)->key, (*(const proto_entry *const *)b)->key);
+}
+
+static bool put_attrs(const exporter *ex, const hr__node *n, proto_node *m)
+{
+    m->attr = hr__arena_get(ex->arena, sizeof *m->attr * ((size_t)n->attrs + 1));
+    for (int i = 0; m->attr && i < n->attrs; i++) {
+        if (ex->opts->strip_default_attrs && is_default(ex, n, i)) continue;
+        m->attr[m->n_attr] = hr__attr_message(ex->arena, &n->attr[i]);
+        if (!m->attr[m->n_attr++]) return false;
+    }
+    if (m->attr) qsort(m->attr, m->n_attr, sizeof *m->attr, entry_order);
+    return m->attr != NULL;
+}
+
+/* ---- inputs ---- */
+
+static bool is_input(const hr_graph *g, hr_node node)
+{
+    for (int i = 0; g->function && i < g->function->inputs; i++)
+        if (g->function->input[i].id == node.id) return true;
+    return false;
+}
+
+char *hr__input_text(hr__arena *arena, const hr_graph *g, hr_node node)
+{
+    const char *name = hr_node_name(node);
+    int index = node.output;
+    const bool by_name = g->function && node.output >= 0 && !is_input(g, node);
+    const char *port = by_name ? hr__output_argument(node, &index) : "";
+    const size_t size = strlen(name) + strlen(port) + 20;
+    char *text = hr__arena_get(arena, size);
+    if (!text) return NULL;
+    if (by_name)
+        snprintf(text, size, "%s:%s:%d", name, port, index);
+    else if (node.output > 0)
+        snprintf(text, size, "%s:%d", name, node.output);
+    else
+        snprintf(text, size, "%s%s", node.output < 0 ? "^" : "", name);
+    return text;
+}
+
+static bool put_inputs(const exporter *ex, const hr_graph *g, const hr__node *n, proto_node *m)
+{
+    m->input = hr__arena_get(ex->arena, sizeof *m->input * (size_t)(n->inputs + n->controls + 1));
+    for (int i = 0; m->input && i < n->inputs + n->controls; i++) {
+        m->input[i] = hr__input_text(ex->arena, g, i < n->inputs ? n->input[i] : n->control[i - n->inputs]);
+        if (!m->input[i]) return false;
+    }
+    m->n_input = (size_t)(n->inputs + n->controls);
+    return m->input != NULL;
+}
+
+/* ---- nodes ---- */
+
+static proto_node *node_message(const exporter *ex, const hr_graph *g, const hr__node *n)
+{
+    proto_node *m = hr__arena_get(ex->arena, sizeof *m);
+    if (!m) return NULL;
+    headrace__proto__node_def__init(m);
+    m->name = (char *)(uintptr_t)n->name;
+    m->op = (char *)(uintptr_t)n->op->name;
+    m->device = (char *)(uintptr_t)n->device;
+    return put_inputs(ex, g, n, m) && put_attrs(ex, n, m) ? m : NULL;
+}
+
+static int node_order(const void *a, const void *b)
+{
+    const hr__node *x = *(const hr__node *const *)a, *y = *(const hr__node *const *)b;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+proto_node **hr__node_messages(hr__arena *arena, const hr_graph_export_opts *opts, const hr_graph *g, size_t *count)
+{
+    const exporter ex = {opts, arena};
+    const hr__node **nodes = hr__arena_get(arena, sizeof *nodes * ((size_t)g->node_count + 1));
+    proto_node **messages = hr__arena_get(arena, sizeof *messages * ((size_t)g->node_count + 1));
+    *count = 0;
+    if (!nodes || !messages) return NULL;
+    for (int32_t i = 0; i < g->node_count; i++)
+        if (!is_input(g, (hr_node){NULL, i, 0})) nodes[(*count)++] = g->nodes[i];
+    qsort(nodes, *count, sizeof *nodes, node_order);
+    for (size_t i = 0; i < *count; i++)
+        if (!(messages[i] = node_message(&ex, g, nodes[i]))) return NULL;
+    return messages;
+}
