@@ -1,0 +1,129 @@
+/* What the graph's executor costs: a node, a step of a loop, a file of nodes. */
+#include "bench/bench.h"
+#include <headrace/control_flow.h>
+#include <headrace/graphdef.h>
+#include <headrace/ops.h>
+#include <stdlib.h>
+
+/* ---- a chain of scalar adds on a fed scalar ---- */
+
+enum { NODES = 1000, RUNS = 1000, STEPS = 1000000, FILE_NODES = 10000 };
+
+static hr_status check_value(hr_tensor *got, float expected, pass *p)
+{
+    const float value = *(const float *)got->data;
+    hr_tensor_clear(got);
+    if (value == expected) return HR_OK;
+    return hr_fail(&p->error, HR_INTERNAL, "bench.sum", "the result is %g, not %g", (double)value, (double)expected);
+}
+
+static hr_status chain_of_nodes(hr_session *s, hr_node x, hr_node sum, pass *p)
+{
+    const float zero = 0;
+    const hr_feed feed = {x, hr_tensor_of(HR_FLOAT, HR_SCALAR, &zero)};
+    hr_tensor out;
+    HR_TRY(hr_session_run(s, &feed, 1, &sum, 1, &out, &p->error)); /* plans */
+    hr_tensor_clear(&out);
+    const double start = bench_seconds();
+    for (int i = 0; i < RUNS; i++) {
+        HR_TRY(hr_session_run(s, &feed, 1, &sum, 1, &out, &p->error));
+        HR_TRY(check_value(&out, NODES, p));
+    }
+    p->seconds = bench_seconds() - start;
+    p->rows = (int64_t)NODES * RUNS;
+    return HR_OK;
+}
+
+static hr_status run_nodes(pass *p, void *memory)
+{
+    (void)memory;
+    hr_graph *g = hr_graph_new();
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SCALAR), one = hr_scalar(g, HR_FLOAT, 1);
+    hr_node sum = x;
+    for (int i = 0; i < NODES; i++) sum = hr_add(sum, one);
+    hr_session *s = hr_session_new(g, .workers = &(int){0});
+    const hr_status st = chain_of_nodes(s, x, sum, p);
+    hr_session_free(s);
+    hr_graph_free(g);
+    return st;
+}
+
+/* ---- a loop of trivial steps ---- */
+
+static void is_below(hr_graph *g, const hr_node *vars, hr_node *results, void *user)
+{
+    (void)user;
+    results[0] = hr_less(vars[0], hr_scalar(g, HR_FLOAT, STEPS));
+}
+
+static void next(hr_graph *g, const hr_node *vars, hr_node *results, void *user)
+{
+    (void)user;
+    results[0] = hr_add(vars[0], hr_scalar(g, HR_FLOAT, 1));
+}
+
+static hr_status run_while(pass *p, void *memory)
+{
+    (void)memory;
+    hr_graph *g = hr_graph_new();
+    hr_tensor out;
+    hr_node last, zero = hr_scalar(g, HR_FLOAT, 0);
+    hr_while_loop(is_below, next, NULL, &zero, 1, &last);
+    hr_session *s = hr_session_new(g, .workers = &(int){0});
+    const double start = bench_seconds();
+    hr_status st = hr_session_run(s, NULL, 0, &last, 1, &out, &p->error);
+    p->seconds = bench_seconds() - start;
+    p->rows = STEPS;
+    if (st == HR_OK) st = check_value(&out, STEPS, p);
+    hr_session_free(s);
+    hr_graph_free(g);
+    return st;
+}
+
+/* ---- a file of nodes ---- */
+
+typedef struct file_of_nodes {
+    char *bytes;
+    size_t size;
+} file_of_nodes;
+
+static void *write_nodes(const char *folder, hr_error *err)
+{
+    (void)folder;
+    file_of_nodes *f = calloc(1, sizeof *f);
+    hr_graph *g = hr_graph_new();
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 16)), one = hr_scalar(g, HR_FLOAT, 1);
+    hr_node sum = x;
+    for (int i = 2; i < FILE_NODES; i++) sum = hr_add(sum, one, .name = "a_layer_of_a_model/with_a_long_name/Add");
+    const hr_status st = f ? hr_graph_export(g, &f->bytes, &f->size, err) : hr_no_memory(err, "a graph");
+    hr_graph_free(g);
+    if (st == HR_OK) return f;
+    free(f);
+    return NULL;
+}
+
+static void free_nodes(void *memory)
+{
+    hr_free(((file_of_nodes *)memory)->bytes);
+    free(memory);
+}
+
+static hr_status run_import(pass *p, void *memory)
+{
+    const file_of_nodes *f = memory;
+    hr_graph *g = hr_graph_new();
+    const double start = bench_seconds();
+    const hr_status st = hr_graph_import(g, ((hr_view){f->bytes, (int64_t)f->size}), &p->error);
+    p->seconds = bench_seconds() - start;
+    p->rows = FILE_NODES;
+    p->bytes = (double)f->size;
+    hr_graph_free(g);
+    return st;
+}
+
+const work work_graph[] = {
+    {.name = "graph_nodes", .run = run_nodes},
+    {.name = "graph_while", .run = run_while},
+    {.name = "graph_import", .run = run_import, .prepare = write_nodes, .release = free_nodes},
+    {0},
+};
