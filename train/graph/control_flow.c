@@ -59,6 +59,7 @@ void hr_call_function(const hr_function *f, const hr_node *inputs, int count, hr
     for (int i = 0; i < f->outputs; i++)
         types[i] = hr_node_dtype(f->output[i]), shapes[i] = hr_node_shape(f->output[i]);
     hr_node *rest = hr__arena_get(&g->arena, sizeof *rest * (size_t)(captures + 1));
+    if (!rest) hr__graph_no_memory(g, "a call");
     for (int i = 0; rest && i < captures; i++) rest[i] = hr__capture_outer(f->input[f->asked + i]);
     hr_node *all = rest ? all_inputs(g, inputs, count, rest, captures) : NULL;
     if (!all) return;
@@ -78,7 +79,10 @@ static hr_function *make_branch(hr_graph *g, const char *name, hr_branch_fn *fn,
     hr_graph *body = hr_function_begin(g, name);
     if (!body) return NULL;
     hr_node *results = hr__arena_get(&body->arena, sizeof *results * (size_t)(count + 1));
-    if (results) fn(body, results, user);
+    if (results)
+        fn(body, results, user);
+    else
+        hr__graph_no_memory(body, "a branch");
     const hr_function *f = hr_function_end(body, results, results ? count : 0);
     return f ? f->body->function : NULL;
 }
@@ -146,6 +150,7 @@ typedef struct loop {
 static hr_node *loop_inputs(const loop *l, hr_graph *body)
 {
     hr_node *inputs = hr__arena_get(&body->arena, sizeof *inputs * (size_t)(l->count + 1));
+    if (!inputs) hr__graph_no_memory(body, "a loop");
     for (int i = 0; inputs && i < l->count; i++)
         inputs[i] = hr_function_input(body, hr_node_dtype(l->vars[i]), l->shape[i], "arg");
     return inputs;
@@ -181,6 +186,7 @@ static hr_function *make_body(const loop *l)
     hr_node *vars = body ? loop_inputs(l, body) : NULL;
     hr_node *results = body ? hr__arena_get(&body->arena, sizeof *results * (size_t)(l->count + 1)) : NULL;
     if (!body) return NULL;
+    if (!results) hr__graph_no_memory(body, "a loop");
     if (vars && results) l->body(body, vars + l->counts, results + l->counts, l->user);
     if (vars && results && l->counts)
         results[0] = hr_new_node(body, "AddV2", HR_INPUTS(vars[0], hr_const_number(body, HR_INT32, 1, NULL)));
@@ -232,6 +238,7 @@ static void run_loop(loop *l, hr_node *out)
     const int total = l->count + captures;
     hr_node *all = all_inputs(l->g, l->vars, l->count, captured, captures);
     hr_shape *shapes = hr__arena_get(&l->g->arena, sizeof *shapes * (size_t)(total + 1));
+    if (!shapes) hr__graph_no_memory(l->g, "a loop");
     if (!all || !shapes) return;
     for (int i = 0; i < total; i++) shapes[i] = i < l->count ? l->shape[i] : hr_node_shape(all[i]);
     const hr_func condition = {f[0]->name, NULL, 0}, body = {f[1]->name, NULL, 0};

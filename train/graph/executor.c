@@ -349,7 +349,8 @@ hr_status hr__compute_alone(hr_session *s, hr_node node, void *state, hr_tensor 
 {
     const hr__step step = {.node = hr__node_of(node), .handle = node, .state = state};
     hr__run run = {.session = s};
-    hr__frame frame = {.run = &run, .slots = outputs};
+    const hr_tensor *none = NULL;
+    hr__frame frame = {.run = &run, .slots = outputs, .input = &none};
     hr_error failed = {0};
     const hr_status status = executor_compute(&frame, &step, &failed);
     if (status == HR_OK) return HR_OK;
