@@ -316,10 +316,11 @@ static hr_status text_single(text_reader *r, const proto_field *field, int depth
 {
     void *at = (char *)message + field->offset;
     uint32_t *which = case_of(field, message);
-    const bool there = which ? *which != 0 : field->type == PROTOBUF_C_TYPE_MESSAGE && *(void **)at;
+    bool there = which && *which != 0;
+    if (!which && field->type == PROTOBUF_C_TYPE_MESSAGE) there = *(void **)at != NULL;
+    if (!which && field->type == PROTOBUF_C_TYPE_STRING) there = *(const char **)at != field->default_value;
+    if (!which && field->type == PROTOBUF_C_TYPE_BYTES) there = ((ProtobufCBinaryData *)at)->data != NULL;
     if (there) return wrong_text(r, "a field once, not again");
-    if (!which && field->type == PROTOBUF_C_TYPE_STRING && *(const char **)at != field->default_value && **(char **)at)
-        return wrong_text(r, "a field once, not again");
     HR_TRY(text_value(r, field, depth, at));
     if (which) *which = field->id;
     return HR_OK;

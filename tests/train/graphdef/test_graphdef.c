@@ -116,6 +116,7 @@ static void wrong_graphs_are_refused_by_name(void **state)
     refuses("node { name: 'a' op: 'NoOp' } nodes { }", HR_INVALID_ARGUMENT, "proto.text", "line 1, column 31");
     refuses("node { name: 'a' op: 'NoOp'", HR_INVALID_ARGUMENT, "proto.text", "or its end");
     refuses("node { name: 'a op: 'NoOp' }", HR_INVALID_ARGUMENT, "proto.text", "");
+    refuses("node { name: '' name: 'a' op: 'NoOp' }", HR_INVALID_ARGUMENT, "proto.text", "a field once, not again");
     refuses("node { name: 'a' op: 'Nothing' }", HR_NOT_FOUND, "graph.op", "node 'a'");
     refuses("node { name: 'a' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' value { "
             "tensor { dtype: DT_FLOAT tensor_shape { dim { size: 1000000000000 } } float_val: 1 } } } }",
