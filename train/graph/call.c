@@ -122,6 +122,7 @@ hr_status hr_call_run(hr_call *call, hr_tensor *args, int arg_count, hr_tensor *
     hr_status st = hr__execute(frame, err);
     if (st == HR_OK && atomic_load_explicit(&frame->run->stop, memory_order_acquire))
         st = hr_fail(err, HR_CANCELLED, "session.cancelled", "session: the run was cancelled");
+    if (st == HR_OK) st = hr__fetched_have_values(frame, err);
     for (int i = 0; st == HR_OK && i < result_count; i++) {
         results[i] = frame->slots[plan->fetch_slot[i]];
         hr_buffer_ref(results[i].buffer);

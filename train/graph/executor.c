@@ -73,11 +73,13 @@ static bool sound_output(const hr__step *step, const hr_tensor *slot, int i)
     return slot->data || slot->count == 0;
 }
 
-static hr_status check_outputs(const hr__step *step, const hr_tensor *slot, hr_error *err)
+static hr_status check_outputs(const hr__frame *frame, const hr__step *step, hr_error *err)
 {
     const hr__node *n = step->node;
+    const hr_tensor *slot = &frame->slots[step->first_output];
+    const bool switches = n->op->traits & HR_SWITCHES;
     for (int i = step->gives_ref; i < n->outputs; i++)
-        if (!sound_output(step, &slot[i], i))
+        if (!sound_output(step, &slot[i], i) && !(switches && frame->dead_slot[step->first_output + i]))
             return hr_fail(err, HR_INTERNAL, "graph.failed", "%s: compute: expected output %d of %s, got %s",
                            n->op->name, i, hr_dtype_name(n->type[i]),
                            slot[i].dtype == HR_INVALID_DTYPE ? "none" : hr_dtype_name(slot[i].dtype));
@@ -101,7 +103,7 @@ static hr_status executor_compute(hr__frame *frame, const hr__step *step, hr_err
     const hr_status status = step->node->op->compute(&k, err);
     if (k.temps) hr__kernel_end(&k);
     if (status != HR_OK) return hr__descriptor_answer(step->node->op->name, "graph.failed", status, err);
-    return check_outputs(step, slot, err);
+    return check_outputs(frame, step, err);
 }
 
 /* With what it uses locked: its own state, and the resources that its inputs are handles of, in the order of their
@@ -156,11 +158,35 @@ static void compute_step(hr__frame *frame, const hr__step *step)
         frame->slots[step->first_output] = frame->slots[step->slot[0]];
 }
 
+/* ---- what has no value ---- */
+
+/* A step runs if all that it waits for has, and gave what it takes; one that merges, if one of its inputs has a value.
+ * Otherwise nothing that it would give has one. */
+static bool lacks_input(const hr__frame *frame, const hr__step *step)
+{
+    int dead = 0;
+    for (int i = 0; i < step->controls; i++)
+        if (frame->dead_step[step->control[i]]) return true;
+    for (int i = 0; i < step->node->inputs; i++) dead += frame->dead_slot[step->slot[i]];
+    return step->node->op->traits & HR_MERGES ? dead == step->node->inputs : dead > 0;
+}
+
+static bool leave_out(hr__frame *frame, const hr__step *step, int32_t index)
+{
+    if (!frame->plan->switches || !lacks_input(frame, step)) return false;
+    frame->dead_step[index] = 1;
+    for (int i = 0; i < step->node->outputs; i++) {
+        frame->slots[step->first_output + i] = (hr_tensor){0};
+        frame->dead_slot[step->first_output + i] = 1;
+    }
+    return true;
+}
+
 static void run_step(hr__frame *frame, int32_t index)
 {
     hr__plan *plan = frame->plan;
     const hr__step *step = &plan->steps[index];
-    const bool stop = atomic_load_explicit(&frame->run->stop, memory_order_acquire);
+    const bool stop = atomic_load_explicit(&frame->run->stop, memory_order_acquire) || leave_out(frame, step, index);
     if (!stop && frame->measure) {
         const uint64_t begin = uv_hrtime();
         compute_step(frame, step);
@@ -332,6 +358,8 @@ hr_status hr__execute(hr__frame *frame, hr_error *err)
     frame->parallel = plan->step_count > 1 && executor_pays(frame->run->session, plan, runs);
     for (int i = 0; i < plan->slot_count; i++)
         atomic_store_explicit(&frame->uses[i], plan->slot_uses[i], memory_order_relaxed);
+    if (plan->switches) memset(frame->dead_slot, 0, (size_t)plan->slot_count);
+    if (plan->switches) memset(frame->dead_step, 0, (size_t)plan->step_count);
     if (frame->parallel) {
         run_parallel(frame);
     } else {
@@ -340,6 +368,17 @@ hr_status hr__execute(hr__frame *frame, hr_error *err)
     if (frame->measure) executor_add_up(plan);
     if (frame->status != HR_OK && err) *err = frame->error;
     return frame->status;
+}
+
+hr_status hr__fetched_have_values(const hr__frame *frame, hr_error *err)
+{
+    const hr__plan *plan = frame->plan;
+    for (int i = 0; plan->switches && i < plan->fetches; i++)
+        if (plan->fetch_slot[i] >= 0 && frame->dead_slot[plan->fetch_slot[i]])
+            return hr_fail(err, HR_INVALID_ARGUMENT, "session.fetch",
+                           "session: expected result %d to have a value, but the branch that it is in was not taken",
+                           i);
+    return HR_OK;
 }
 
 /* ---- constants ---- */

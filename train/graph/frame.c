@@ -12,9 +12,11 @@ static hr_status fill_frame(hr__frame *frame, const hr__plan *plan, hr_error *er
     frame->values = hr__arena_get(arena, ((size_t)plan->value_count + 1) * sizeof *frame->values);
     frame->pending = hr__arena_get(arena, steps * sizeof *frame->pending);
     frame->ready = hr__arena_get(arena, steps * sizeof *frame->ready);
+    frame->dead_slot = hr__arena_get(arena, plan->switches ? slots : 1);
+    frame->dead_step = hr__arena_get(arena, plan->switches ? steps : 1);
     frame->woken_made = uv_cond_init(&frame->woken) == 0;
-    if (!frame->slots || !frame->uses || !frame->input || !frame->values || !frame->pending || !frame->ready ||
-        !frame->woken_made)
+    if (!frame->slots || !frame->uses || !frame->input || !frame->values || !frame->dead_slot || !frame->dead_step ||
+        !frame->pending || !frame->ready || !frame->woken_made)
         return hr_no_memory(err, "a run");
     for (int i = 0; i < plan->fixed_count; i++) frame->slots[plan->fixed[i].slot] = plan->fixed[i].value;
     for (int i = 0; i < plan->step_count; i++) {

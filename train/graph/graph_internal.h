@@ -284,6 +284,8 @@ typedef struct hr__step {
     int32_t first_value;    /* of the frame's values */
     int32_t *value_input;   /* inputs that are variables, taken by value */
     int value_inputs;
+    int32_t *control; /* steps that it comes after, where a plan switches */
+    int controls;
 } hr__step;
 
 typedef struct hr__fixed_slot {
@@ -305,6 +307,7 @@ typedef struct hr__plan {
     int32_t *slot_uses; /* how many inputs and fetches want it; of fed and fixed ones never less than 1 */
     hr__fixed_slot *fixed;
     int fixed_count;
+    bool switches;               /* has steps that may leave outputs without a value */
     const hr_function *function; /* whose plan it is: its frames own what is fed; NULL: the session's own */
     struct hr__frame *frames;    /* free ones */
     /* Measured, by any run. */
@@ -346,6 +349,8 @@ typedef struct hr__frame {
     const hr_tensor **input; /* of all steps, into the slots or the values */
     hr_tensor *values;       /* of variables, while a step runs that takes them so */
     atomic_int *uses;        /* left, by slot */
+    /* Of a plan that switches: outputs without a value in this run, and steps that do not run for lack of one. */
+    uint8_t *dead_slot, *dead_step;
     bool parallel, measure;
     int depth; /* calls that it is within */
     hr_status status;
@@ -405,6 +410,8 @@ struct hr_session {
 
 /* Runs all steps; the slots then hold what is fetched. Of several failures that of the oldest node is reported. */
 hr_status hr__execute(hr__frame *frame, hr_error *err);
+/* HR_INVALID_ARGUMENT, "session.fetch": one of the branch that was not taken. */
+hr_status hr__fetched_have_values(const hr__frame *frame, hr_error *err);
 bool hr__execute_one(hr__client *client, int thread);
 /* Runs one node outside of a plan: its outputs, zeroed before, are the caller's. */
 hr_status hr__compute_alone(hr_session *s, hr_node node, void *state, hr_tensor *outputs, hr_error *err);

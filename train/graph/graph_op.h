@@ -146,6 +146,8 @@ typedef enum hr_graph_op_traits {
     HR_COMMUTATIVE = 64,
     HR_READS_ONLY = 128, /* takes a variable or another resource, and does not change it */
     HR_CALLS = 256,      /* calls functions: what it takes is locked by the nodes that these run, one by one */
+    HR_SWITCHES = 512,   /* may leave outputs without a value (hr_kernel_leave_out): Switch */
+    HR_MERGES = 1024,    /* runs if one input has a value: Merge */
 } hr_graph_op_traits;
 
 /* Begins every descriptor, so that older and newer ops load. Filled in by HR_GRAPH_OP_HEAD. */
@@ -257,6 +259,10 @@ HR_API bool hr_kernel_may_write(const hr_kernel *k, int input); /* whether that 
 HR_API hr_status hr_kernel_pass(hr_kernel *k, int i, int input, hr_shape shape, hr_error *err);
 /* Output i is `value`; takes its buffer. A value without a buffer must live as long as the session. */
 HR_API void hr_kernel_give(hr_kernel *k, int i, hr_tensor value);
+/* Output i has no value in this run, and what takes it does not run, nor what follows that, up to an op of HR_MERGES.
+ * For HR_SWITCHES. */
+HR_API void hr_kernel_leave_out(hr_kernel *k, int i);
+HR_API bool hr_kernel_has_input(const hr_kernel *k, int i); /* for HR_MERGES */
 /* Memory until compute returns, at most 8 pieces. NULL: no memory. */
 HR_API void *hr_kernel_temp(hr_kernel *k, size_t bytes);
 HR_API bool hr_kernel_cancelled(const hr_kernel *k);

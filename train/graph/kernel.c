@@ -100,6 +100,18 @@ void hr_kernel_give(hr_kernel *k, int i, hr_tensor value)
     *output_of(k, i) = value;
 }
 
+void hr_kernel_leave_out(hr_kernel *k, int i)
+{
+    if (i < 0 || i >= k->outputs || !(k->step->node->op->traits & HR_SWITCHES)) return;
+    hr_kernel_give(k, i, (hr_tensor){0});
+    k->frame->dead_slot[k->step->first_output + i] = 1;
+}
+
+bool hr_kernel_has_input(const hr_kernel *k, int i)
+{
+    return !k->frame->plan->switches || !k->frame->dead_slot[k->step->slot[i]];
+}
+
 void *hr_kernel_temp(hr_kernel *k, size_t bytes)
 {
     if (k->temps == (int)(sizeof k->temp / sizeof *k->temp)) return NULL;

@@ -166,6 +166,7 @@ static hr_status run_plan(hr_session *s, hr__plan *plan, const hr_feed *feeds, i
     if (st == HR_OK) st = hr__execute(frame, err);
     if (end_run(&run) && st == HR_OK)
         st = hr_fail(err, HR_CANCELLED, "session.cancelled", "session: the run was cancelled");
+    if (st == HR_OK) st = hr__fetched_have_values(frame, err);
     if (st == HR_OK) st = give_fetches(frame, out, err);
     if (frame) hr__frame_put(frame);
     return st;

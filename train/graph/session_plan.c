@@ -151,6 +151,7 @@ static hr_status session_plan_lay_out(planner *p)
         if (!p->needed[id]) continue;
         const hr__node *n = p->g->nodes[id];
         HR_TRY(check_kernel(p, n));
+        plan->switches |= (n->op->traits & HR_SWITCHES) != 0;
         p->slot_of[id] = plan->slot_count;
         plan->slot_count += n->outputs;
         if (is_fixed(n)) {
@@ -186,6 +187,15 @@ static hr_status find_values(planner *p, const hr__node *n, hr__step *step)
     return HR_OK;
 }
 
+static hr_status find_controls(planner *p, const hr__node *n, hr__step *step)
+{
+    step->control = hr__arena_get(&p->plan->arena, sizeof *step->control * (size_t)(n->controls + 1));
+    if (!step->control) return hr_no_memory(p->err, "a plan");
+    for (int i = 0; i < n->controls; i++)
+        if (p->step_of[n->control[i].id] >= 0) step->control[step->controls++] = p->step_of[n->control[i].id];
+    return HR_OK;
+}
+
 static hr_status session_plan_make_step(planner *p, int32_t id)
 {
     hr__plan *plan = p->plan;
@@ -204,6 +214,7 @@ static hr_status session_plan_make_step(planner *p, int32_t id)
                        .first_output = p->slot_of[id]};
     if (!step->slot) return hr_no_memory(p->err, "a plan");
     HR_TRY(find_values(p, n, step));
+    if (plan->switches) HR_TRY(find_controls(p, n, step));
     for (int i = 0; i < n->inputs; i++) {
         step->slot[i] = slot(p, n->input[i]);
         step->resources += hr_node_dtype(n->input[i]) == HR_RESOURCE || hr__input_is_ref(n, i);

@@ -213,22 +213,20 @@ static hr_status while_compute(hr_kernel *k, hr_error *err)
 
 #define CALL(NAME, TRAITS, WHAT)                                                                                       \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_CALLS | HR_NO_GRADIENT | (TRAITS),                        \
-        .state_size = sizeof(call_state), .shape = call_shape, .prepare = WHAT##_prepare, .compute = WHAT##_compute,   \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_CALLS | (TRAITS), .state_size = sizeof(call_state),       \
+        .shape = call_shape, .prepare = WHAT##_prepare, .compute = WHAT##_compute,                                     \
     }
 
 #define PARTITIONED(NAME, TRAITS)                                                                                      \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_CALLS | HR_NO_GRADIENT | (TRAITS),                        \
-        .state_size = sizeof(call_state), .shape = partitioned_shape, .prepare = partitioned_prepare,                  \
-        .compute = partitioned_compute,                                                                                \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_CALLS | (TRAITS), .state_size = sizeof(call_state),       \
+        .shape = partitioned_shape, .prepare = partitioned_prepare, .compute = partitioned_compute,                    \
     }
 
 #define CASE(NAME, TRAITS)                                                                                             \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_CALLS | HR_NO_GRADIENT | (TRAITS),                        \
-        .state_size = sizeof(case_state), .shape = call_shape, .prepare = case_prepare, .release = case_release,       \
-        .compute = case_compute,                                                                                       \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_CALLS | (TRAITS), .state_size = sizeof(case_state),       \
+        .shape = call_shape, .prepare = case_prepare, .release = case_release, .compute = case_compute,                \
     }
 
 const hr_graph_op hr_graph_ops_call_ops[] = {

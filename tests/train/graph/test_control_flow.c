@@ -350,6 +350,47 @@ static void a_function_may_call_itself_until_it_is_too_deep(void **state)
     hr_session_free(s);
 }
 
+/* ---- Switch and Merge ---- */
+
+/* x > 0 ? sqrt(x) : -x; an assignment that only one branch lets happen, by a control input. */
+static void only_one_side_of_a_switch_runs(void **state)
+{
+    (void)state;
+    for (int workers = 0; workers < 3; workers++) {
+        hr_error err;
+        hr_tensor w, value;
+        hr_graph_free(g);
+        g = hr_graph_new();
+        hr_set_threads(workers);
+        hr_node v = hr_get_variable(g, "w", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros());
+        hr_node x = hr_placeholder(g, HR_FLOAT, HR_SCALAR), positive = hr_greater(x, number(0));
+        hr_node sides = hr_new_node(g, "Switch", HR_INPUTS(x, positive));
+        hr_node no = hr_neg(hr_node_output(sides, 0)), yes = hr_sqrt(hr_node_output(sides, 1));
+        hr_control_dependencies(g, &yes, 1);
+        hr_node add = hr_assign_add(v, number(1));
+        hr_control_end(g);
+        hr_node merged = hr_new_node(g, "Merge", HR_INPUTS(no, yes)), out = hr_add(merged, number(100));
+        const hr_node init = hr_global_variables_initializer(g), fetch[] = {out, hr_target(add)};
+        hr_session *s = hr_session_new(g);
+        s->always_parallel = workers > 0;
+        assert_ok(hr_session_run(s, NULL, 0, &init, 1, NULL, &err), &err);
+        for (int i = 0; i < 10; i++) {
+            hr_tensor got[2];
+            const float in = i % 2 ? 9 : -4;
+            const hr_feed feed = {x, hr_tensor_of(HR_FLOAT, HR_SCALAR, &in)};
+            assert_ok(hr_session_run(s, &feed, 1, fetch, 2, got, &err), &err);
+            assert_exactly(*(float *)got[0].data, i % 2 ? 103 : 104);
+            hr_tensor_clear(&got[0]);
+            assert_status(hr_session_run(s, &feed, 1, i % 2 ? &no : &yes, 1, &value, &err), HR_INVALID_ARGUMENT);
+            assert_string_equal(err.kind, "session.fetch");
+        }
+        assert_ok(hr_session_get(s, v, &w, &err), &err);
+        assert_exactly(*(float *)w.data, 5);
+        hr_tensor_clear(&w);
+        hr_session_free(s);
+    }
+}
+
 /* ---- at the same time ---- */
 
 typedef struct looper {
@@ -409,6 +450,7 @@ int main(void)
         TEST(an_error_in_a_function_names_the_nodes_on_the_way),
         TEST(an_endless_loop_is_cancelled),
         TEST(a_function_may_call_itself_until_it_is_too_deep),
+        TEST(only_one_side_of_a_switch_runs),
         TEST(loops_run_in_several_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

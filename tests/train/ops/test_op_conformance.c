@@ -633,6 +633,7 @@ static bool run_forward(trial *t, hr_node node)
     int count = 0;
     for (int i = 0; i < hr_node_outputs(node) && count < MAX_FETCHES; i++)
         if (hr_node_dtype(hr_node_output(node, i)) != HR_RESOURCE) fetches[count++] = hr_node_output(node, i);
+    if (t->sig->op->traits & HR_SWITCHES) fetches[0] = fetches[below(t, count)], count = 1; /* one has a value */
     if (t->inputs == 0 && count > 0 && one_in(t, 3)) { /* a node that is fed itself */
         t->value[0] = random_tensor(t, hr_node_dtype(node), t->common);
         t->feed[t->feeds++] = (hr_feed){node, t->value[0]};

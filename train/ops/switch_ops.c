@@ -1,0 +1,65 @@
+/* TensorFlow 1's branches: Switch gives its value to one output and leaves the other without; Merge takes the input that
+ * has one. */
+#include <headrace/kernels.h>
+
+static hr_status switch_shape(hr_infer *s, hr_error *err)
+{
+    (void)err;
+    s->output[0] = s->output[1] = s->input[0];
+    return HR_OK;
+}
+
+static hr_status switch_compute(hr_kernel *k, hr_error *err)
+{
+    if (k->input[1]->count != 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a scalar as predicate");
+    const int taken = *(const bool *)k->input[1]->data;
+    hr_kernel_leave_out(k, !taken);
+    return hr_kernel_pass(k, taken, 0, k->input[0]->shape, err);
+}
+
+/* What all inputs have in common. */
+static hr_status merge_shape(hr_infer *s, hr_error *err)
+{
+    (void)err;
+    hr_shape common = s->input[0];
+    for (int i = 1; i < s->inputs; i++) {
+        if (s->input[i].rank != common.rank) common = HR_UNKNOWN_SHAPE;
+        for (int d = 0; d < common.rank; d++)
+            if (s->input[i].dims[d] != common.dims[d]) common.dims[d] = -1;
+    }
+    s->output[0] = common;
+    s->output[1] = HR_SCALAR;
+    return HR_OK;
+}
+
+static hr_status merge_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *index;
+    int i = 0;
+    while (i < k->inputs - 1 && !hr_kernel_has_input(k, i)) i++;
+    HR_TRY(hr_kernel_pass(k, 0, i, k->input[i]->shape, err));
+    HR_TRY(hr_kernel_output(k, 1, HR_SCALAR, &index, err));
+    *(int32_t *)index->data = i;
+    return HR_OK;
+}
+
+const hr_graph_op hr_graph_ops_switch_ops[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Switch",
+        .types = "T:{any,resource}",
+        .traits = HR_CHEAP | HR_SWITCHES,
+        .shape = switch_shape,
+        .compute = switch_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Merge",
+        .types = "T:{any,resource}",
+        .traits = HR_CHEAP | HR_MERGES,
+        .shape = merge_shape,
+        .compute = merge_compute,
+    },
+    HR_GRAPH_OPS_END,
+};
