@@ -75,7 +75,7 @@ static hr_status callee_plan(hr_callee *c, hr__plan **out, hr_error *err)
 
 /* ---- calls: a call is its frame ---- */
 
-hr_status hr_call_begin(hr_kernel *k, hr_callee *callee, hr_call **out, hr_error *err)
+hr_status hr_call_begin(hr_kernel *k, hr_callee *callee, hr_open_call **out, hr_error *err)
 {
     hr__plan *plan;
     hr__frame *frame;
@@ -85,7 +85,7 @@ hr_status hr_call_begin(hr_kernel *k, hr_callee *callee, hr_call **out, hr_error
     HR_TRY(callee_plan(callee, &plan, err));
     HR_TRY(hr__frame_get(k->frame->run, plan, &frame, err));
     frame->depth = k->frame->depth + 1;
-    *out = (hr_call *)frame;
+    *out = (hr_open_call *)frame;
     return HR_OK;
 }
 
@@ -109,7 +109,7 @@ static hr_status check_call(const hr_function *f, const hr_tensor *args, int arg
     return HR_OK;
 }
 
-hr_status hr_call_run(hr_call *call, hr_tensor *args, int arg_count, hr_tensor *results, int result_count,
+hr_status hr_call_run(hr_open_call *call, hr_tensor *args, int arg_count, hr_tensor *results, int result_count,
                       hr_error *err)
 {
     hr__frame *frame = (hr__frame *)call;
@@ -131,7 +131,7 @@ hr_status hr_call_run(hr_call *call, hr_tensor *args, int arg_count, hr_tensor *
     return st;
 }
 
-void hr_call_end(hr_call *call)
+void hr_call_end(hr_open_call *call)
 {
     if (call) hr__frame_put((hr__frame *)call);
 }

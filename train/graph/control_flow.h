@@ -24,9 +24,10 @@ HR_API hr_node hr_function_input(hr_graph *body, hr_dtype dtype, hr_shape shape,
 HR_API const hr_function *hr_function_end(hr_graph *body, const hr_node *results, int count);
 
 HR_API const hr_function *hr_function_named(hr_graph *g, const char *name); /* NULL: there is none */
-HR_API const char *hr_function_name(const hr_function *f);
-HR_API hr_graph *hr_function_graph(const hr_function *f); /* its body */
-HR_API int hr_function_inputs(const hr_function *f);      /* captures last */
+HR_API const char *hr_function_name(const hr_function *f);                  /* borrows */
+HR_API hr_graph *hr_function_graph(const hr_function *f);                   /* its body */
+/* How many inputs (captures last) and outputs it has, and each of them, in its body. */
+HR_API int hr_function_inputs(const hr_function *f);
 HR_API int hr_function_outputs(const hr_function *f);
 HR_API hr_node hr_function_input_at(const hr_function *f, int i);
 HR_API hr_node hr_function_output_at(const hr_function *f, int i);

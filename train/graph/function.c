@@ -5,74 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-hr_graph *hr__root(hr_graph *g)
-{
-    while (g && g->outer) g = g->outer;
-    return g;
-}
-
-hr_graph *hr__innermost(hr_graph *g)
-{
-    while (g && g->building) g = g->building;
-    return g;
-}
-
-/* ---- captures ---- */
-
-/* An input is a placeholder. Its attributes besides type and shape are those that came with it in a file. */
-static hr_node function_argument(hr_graph *body, hr_dtype dtype, hr_shape shape, const char *name, const hr_attr *attrs,
-                                 int count)
-{
-    hr_graph *inner = body->building;
-    hr_attr *all = hr__arena_get(&body->arena, sizeof *all * (size_t)(count + 2));
-    if (!all) return hr__graph_no_memory(body, "a function");
-    all[0] = HR_TYPE_ATTR("dtype", dtype);
-    all[1] = HR_SHAPE_ATTR("shape", shape);
-    if (count) memcpy(all + 2, attrs, sizeof *all * (size_t)count);
-    body->building = NULL;
-    const hr_node node = hr_new_node(body, "Placeholder", .name = name, .attrs = all, .attr_count = count + 2);
-    body->building = inner;
-    return node;
-}
-
-static hr_node capture(hr_graph *body, hr_node outer)
-{
-    for (int i = 0; i < body->capture_count; i++) {
-        const hr_node known = body->captures[i].outer;
-        if (known.graph == outer.graph && known.id == outer.id && known.output == outer.output)
-            return body->captures[i].inner;
-    }
-    if (hr__grow(&body->captures, body->capture_count, &body->capture_capacity, sizeof *body->captures, NULL) != HR_OK)
-        return hr__graph_no_memory(body, "a capture");
-    const hr_node inner =
-        function_argument(body, hr_node_dtype(outer), hr_node_shape(outer), hr_node_name(outer), NULL, 0);
-    if (hr_node_exists(inner)) body->captures[body->capture_count++] = (hr__capture){outer, inner};
-    return inner;
-}
-
-hr_node hr__captured(hr_graph *g, hr_node node)
-{
-    if (!node.graph || node.graph == g || !g->outer || node.id < 0) return node;
-    const hr_node outer = hr__captured(g->outer, node);
-    return outer.graph == g->outer ? capture(g, outer) : node;
-}
-
-hr_node hr__capture_outer(hr_node inner)
-{
-    for (int i = 0; inner.graph && i < inner.graph->capture_count; i++)
-        if (inner.graph->captures[i].inner.id == inner.id) return inner.graph->captures[i].outer;
-    return inner;
-}
-
-hr_node hr__capture_origin(hr_node inner)
-{
-    for (;;) {
-        const hr_node outer = hr__capture_outer(inner);
-        if (outer.graph == inner.graph) return inner;
-        inner = outer;
-    }
-}
-
 /* ---- making one ---- */
 
 static const char *function_name(hr_graph *root, const char *name)
@@ -131,7 +63,7 @@ hr_node hr__function_input(hr_graph *body, hr_dtype dtype, hr_shape shape, const
 {
     hr_function *f = body ? body->function : NULL;
     if (!f) return hr_node_fail(body, HR_INVALID_ARGUMENT, "graph.function", "expected the graph of a function");
-    const hr_node node = function_argument(body, dtype, shape, name, attrs, count);
+    const hr_node node = hr__function_argument(body, dtype, shape, name, attrs, count);
     if (hr__grow(&f->input, f->inputs, &f->input_capacity, sizeof *f->input, NULL) != HR_OK)
         return hr__graph_no_memory(body, "a function");
     f->input[f->inputs++] = node;
@@ -241,7 +173,7 @@ hr_status hr__join_captures(hr_function *const *f, int count, hr_node **outer, i
         }
     for (int i = 0; i < count; i++)
         for (int j = 0; j < n; j++) {
-            const hr_node inner = capture(f[i]->body, all[j]);
+            const hr_node inner = hr__capture_node(f[i]->body, all[j]);
             HR_TRY(hr__grow(&f[i]->input, f[i]->inputs, &f[i]->input_capacity, sizeof inner, err));
             if (!hr_node_exists(inner)) return hr_no_memory(err, "a function");
             f[i]->input[f[i]->inputs++] = inner;

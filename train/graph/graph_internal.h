@@ -166,8 +166,22 @@ hr_node hr__function_input(hr_graph *body, hr_dtype dtype, hr_shape shape, const
                            int count);
 /* A node that is to run at each call. */
 hr_status hr__function_control(hr_function *f, hr_node node, hr_error *err);
-hr_graph *hr__root(hr_graph *g);      /* the outermost graph */
-hr_graph *hr__innermost(hr_graph *g); /* where nodes go now */
+/* The outermost graph; and where nodes go now. */
+static inline hr_graph *hr__root(hr_graph *g)
+{
+    while (g && g->outer) g = g->outer;
+    return g;
+}
+static inline hr_graph *hr__innermost(hr_graph *g)
+{
+    while (g && g->building) g = g->building;
+    return g;
+}
+/* ---- captures: node.c ---- */
+
+hr_node hr__function_argument(hr_graph *body, hr_dtype dtype, hr_shape shape, const char *name, const hr_attr *attrs,
+                              int count);
+hr_node hr__capture_node(hr_graph *body, hr_node outer); /* what stands for a node of the graph right around it */
 /* What stands for a node of a graph around `g` in `g`: an input of the function. Others as they are. */
 hr_node hr__captured(hr_graph *g, hr_node node);
 hr_node hr__capture_outer(hr_node inner);  /* one step out; others as they are */

@@ -309,19 +309,19 @@ HR_API hr_status hr_kernel_resource(hr_kernel *k, int i, const hr_resource_kind 
 
 /* ---- calls of functions ---- */
 
-typedef struct hr_callee hr_callee; /* a function in a session */
-typedef struct hr_call hr_call;     /* one call, or several one after the other */
+typedef struct hr_callee hr_callee;       /* a function in a session */
+typedef struct hr_open_call hr_open_call; /* one call, or several one after the other */
 
 /* The function `name` of the library that the node's graph has. For `prepare`; borrows from the session.
  * HR_NOT_FOUND, "graph.function". */
 HR_API hr_status hr_session_function(hr_session *s, hr_node node, const char *name, hr_callee **out, hr_error *err);
 /* Begins calls of a function within compute. HR_RESOURCE_EXHAUSTED, "graph.depth": too many calls within each other. */
-HR_API hr_status hr_call_begin(hr_kernel *k, hr_callee *callee, hr_call **out, hr_error *err);
+HR_API hr_status hr_call_begin(hr_kernel *k, hr_callee *callee, hr_open_call **out, hr_error *err);
 /* Calls it: takes the buffers of `args`, and gives `results`, with references; as many as the function has inputs and
  * outputs, or "graph.function", and so if an argument is of another type or shape. On a failure nothing is given. */
-HR_API hr_status hr_call_run(hr_call *call, hr_tensor *args, int arg_count, hr_tensor *results, int result_count,
+HR_API hr_status hr_call_run(hr_open_call *call, hr_tensor *args, int arg_count, hr_tensor *results, int result_count,
                              hr_error *err);
-HR_API void hr_call_end(hr_call *call); /* NULL: nothing */
+HR_API void hr_call_end(hr_open_call *call); /* NULL: nothing */
 
 /* ---- for gradient ---- */
 

@@ -375,6 +375,62 @@ static bool any_failed(hr_graph *g, const hr_node_opts *opts)
     return false;
 }
 
+/* ---- inputs of functions: placeholders, and nodes of graphs around that are used in one ---- */
+
+/* An input is a placeholder. Its attributes besides type and shape are those that came with it in a file. */
+hr_node hr__function_argument(hr_graph *body, hr_dtype dtype, hr_shape shape, const char *name, const hr_attr *attrs,
+                              int count)
+{
+    hr_graph *inner = body->building;
+    hr_attr *all = hr__arena_get(&body->arena, sizeof *all * (size_t)(count + 2));
+    if (!all) return hr__graph_no_memory(body, "a function");
+    all[0] = HR_TYPE_ATTR("dtype", dtype);
+    all[1] = HR_SHAPE_ATTR("shape", shape);
+    if (count) memcpy(all + 2, attrs, sizeof *all * (size_t)count);
+    body->building = NULL;
+    const hr_node node = hr_new_node(body, "Placeholder", .name = name, .attrs = all, .attr_count = count + 2);
+    body->building = inner;
+    return node;
+}
+
+hr_node hr__capture_node(hr_graph *body, hr_node outer)
+{
+    for (int i = 0; i < body->capture_count; i++) {
+        const hr_node known = body->captures[i].outer;
+        if (known.graph == outer.graph && known.id == outer.id && known.output == outer.output)
+            return body->captures[i].inner;
+    }
+    if (hr__grow(&body->captures, body->capture_count, &body->capture_capacity, sizeof *body->captures, NULL) != HR_OK)
+        return hr__graph_no_memory(body, "a capture");
+    const hr_node inner =
+        hr__function_argument(body, hr_node_dtype(outer), hr_node_shape(outer), hr_node_name(outer), NULL, 0);
+    if (hr_node_exists(inner)) body->captures[body->capture_count++] = (hr__capture){outer, inner};
+    return inner;
+}
+
+hr_node hr__captured(hr_graph *g, hr_node node)
+{
+    if (!node.graph || node.graph == g || !g->outer || node.id < 0) return node;
+    const hr_node outer = hr__captured(g->outer, node);
+    return outer.graph == g->outer ? hr__capture_node(g, outer) : node;
+}
+
+hr_node hr__capture_outer(hr_node inner)
+{
+    for (int i = 0; inner.graph && i < inner.graph->capture_count; i++)
+        if (inner.graph->captures[i].inner.id == inner.id) return inner.graph->captures[i].outer;
+    return inner;
+}
+
+hr_node hr__capture_origin(hr_node inner)
+{
+    for (;;) {
+        const hr_node outer = hr__capture_outer(inner);
+        if (outer.graph == inner.graph) return inner;
+        inner = outer;
+    }
+}
+
 /* In a function, nodes of graphs around it become its inputs. What is to run before the call is the call's matter. */
 static bool take_from_around(hr_graph *g, hr_node_opts *opts)
 {

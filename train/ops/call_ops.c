@@ -48,7 +48,7 @@ static void give_results(hr_kernel *k, call_values *v)
 static hr_status call_once(hr_kernel *k, hr_callee *callee, int first, hr_error *err)
 {
     call_values args, results = {0};
-    hr_call *call = NULL;
+    hr_open_call *call = NULL;
     hr_status st = begin_values(&args, k->inputs - first, err);
     if (st == HR_OK) st = begin_values(&results, k->outputs, err);
     if (st == HR_OK) st = hr_call_begin(k, callee, &call, err);
@@ -171,7 +171,8 @@ static hr_status while_prepare(hr_node node, hr_session *session, void *state, h
 }
 
 /* The condition sees the variables, the body takes them. */
-static hr_status while_turns(hr_call *condition, hr_call *body, call_values *vars, call_values *seen, hr_error *err)
+static hr_status while_turns(hr_open_call *condition, hr_open_call *body, call_values *vars, call_values *seen,
+                             hr_error *err)
 {
     for (;;) {
         hr_tensor goes_on = {0};
@@ -194,7 +195,7 @@ static hr_status while_compute(hr_kernel *k, hr_error *err)
 {
     const call_state *state = k->state;
     call_values vars, seen = {0};
-    hr_call *condition = NULL, *body = NULL;
+    hr_open_call *condition = NULL, *body = NULL;
     hr_status st = begin_values(&vars, k->inputs, err);
     if (st == HR_OK) st = begin_values(&seen, k->inputs, err);
     if (st == HR_OK) st = hr_call_begin(k, state->function[0], &condition, err);
