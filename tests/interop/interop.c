@@ -3,7 +3,10 @@
 #include "tests/train/estimator/trainings.h"
 #include "tests/train/summary/read_events.h"
 #include <headrace/checkpoint.h>
+#include <headrace/control_flow.h>
+#include <headrace/graphdef.h>
 #include <headrace/headrace.h>
+#include <headrace/ops.h>
 #include <headrace/summary.h>
 #include <math.h>
 #include <stdio.h>
@@ -260,6 +263,76 @@ static int run_evaluate(char **argument)
     return st != HR_OK;
 }
 
+/* ---- graphs ---- */
+
+static void below_100(hr_graph *g, const hr_node *vars, hr_node *results, void *user)
+{
+    (void)user;
+    results[0] = hr_less(vars[0], hr_scalar(g, HR_FLOAT, 100));
+}
+
+static void plus_one(hr_graph *g, hr_node *results, void *user)
+{
+    const hr_node *nodes = user; /* x, w */
+    hr_assign_add(nodes[1], hr_scalar(g, HR_FLOAT, 1));
+    results[0] = hr_add(nodes[0], hr_scalar(g, HR_FLOAT, 1));
+}
+
+static void twice(hr_graph *g, hr_node *results, void *user)
+{
+    results[0] = hr_mul(*(const hr_node *)user, hr_scalar(g, HR_FLOAT, 2));
+}
+
+/* Odd numbers get one more, and the variable counts them; even ones double. */
+static void odd_or_even(hr_graph *g, const hr_node *vars, hr_node *results, void *user)
+{
+    hr_node nodes[] = {vars[0], *(const hr_node *)user};
+    const hr_node odd = hr_greater(hr_floor_mod(vars[0], hr_scalar(g, HR_FLOAT, 2)), hr_scalar(g, HR_FLOAT, 0));
+    hr_cond(odd, plus_one, twice, nodes, results, 1);
+}
+
+/* A graph of x: a loop with a branch and a variable in it, gives y. */
+static int run_write_graph(char **argument)
+{
+    hr_error err;
+    hr_graph *g = hr_graph_new();
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SCALAR, .name = "x"), last;
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros());
+    hr_while_loop(below_100, odd_or_even, &w, &x, 1, &last);
+    hr_identity(last, .name = "y");
+    hr_global_variables_initializer(g);
+    const hr_status st = hr_graph_write(g, argument[0], &err);
+    hr_graph_free(g);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
+static hr_status run_graph(hr_graph *g, float in, hr_error *err)
+{
+    hr_tensor out;
+    const hr_node init = hr_target(hr_graph_node(g, "init")), fetch = hr_graph_node(g, "y:0");
+    const hr_feed feed = {hr_graph_node(g, "x:0"), hr_tensor_of(HR_FLOAT, HR_SCALAR, &in)};
+    hr_session *s = hr_session_new(g);
+    hr_status st = hr_session_run(s, NULL, 0, &init, 1, NULL, err);
+    if (st == HR_OK) st = hr_session_run(s, &feed, 1, &fetch, 1, &out, err);
+    if (st == HR_OK) {
+        printf("%.9g\n", (double)*(const float *)out.data);
+        hr_tensor_clear(&out);
+    }
+    hr_session_free(s);
+    return st;
+}
+
+/* The y of an x, in a graph of that form from a file. */
+static int run_run_graph(char **argument)
+{
+    hr_error err;
+    hr_graph *g = hr_graph_new();
+    hr_status st = hr_graph_read(g, argument[0], &err);
+    if (st == HR_OK) st = run_graph(g, strtof(argument[1], NULL), &err);
+    hr_graph_free(g);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
 static const struct {
     const char *name;
     int arguments;
@@ -274,6 +347,8 @@ static const struct {
     {"write_rows", 1, run_write_rows},
     {"train", 4, run_train},
     {"evaluate", 3, run_evaluate},
+    {"write_graph", 1, run_write_graph},
+    {"run_graph", 2, run_run_graph},
 };
 
 int main(int count, char **argument)

@@ -158,6 +158,64 @@ class Events(Case):
         self.assertEqual(headrace("read_events", file), ["7 a scalar 1.25", "7 h histogram -3 2 3 7"])
 
 
+class Graphs(Case):
+    """A loop with a branch and a variable in it: odd numbers get one more, even ones double, until 100."""
+
+    @staticmethod
+    def expected(x):
+        while x < 100:
+            x = x + 1 if x % 2 else x * 2
+        return x
+
+    def run_theirs(self, graph_def):
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            tf.import_graph_def(graph_def, name="")
+            session.run("init")
+            return [session.run("y:0", {"x:0": x}) for x in (1, 6, 7, 250)]
+
+    def test_tensorflow_runs_headraces(self):
+        for name in ("g.pb", "g.pbtxt"):
+            headrace("write_graph", self.path(name))
+            graph_def = tf.compat.v1.GraphDef()
+            with open(self.path(name), "rb") as file:
+                if name.endswith("t"):
+                    from google.protobuf import text_format
+                    text_format.Parse(file.read(), graph_def)
+                else:
+                    graph_def.ParseFromString(file.read())
+            self.assertEqual(self.run_theirs(graph_def), [self.expected(x) for x in (1, 6, 7, 250)])
+
+    def write_theirs(self, control_flow_v2):
+        with tf.Graph().as_default() as graph:
+            (tf.compat.v1.enable_control_flow_v2 if control_flow_v2 else tf.compat.v1.disable_control_flow_v2)()
+            x = tf.compat.v1.placeholder(tf.float32, [], name="x")
+            w = tf.compat.v1.get_variable("w", [], initializer=tf.compat.v1.zeros_initializer(), use_resource=True)
+
+            def odd(v):
+                with tf.control_dependencies([w.assign_add(1.0)]):
+                    return v + 1
+
+            if control_flow_v2:
+                y = tf.while_loop(lambda v: v < 100, lambda v: tf.cond(v % 2 > 0, lambda: odd(v), lambda: v * 2), [x])
+            else:
+                y = tf.cond(x % 2 > 0, lambda: odd(x), lambda: x * 2)
+            tf.identity(y, name="y")
+            tf.group(w.initializer, name="init")
+            tf.io.write_graph(graph, self.folder.name, "t.pb", as_text=False)
+            tf.io.write_graph(graph, self.folder.name, "t.pbtxt", as_text=True)
+
+    def test_headrace_runs_tensorflows(self):
+        self.write_theirs(control_flow_v2=True)
+        for name in ("t.pb", "t.pbtxt"):
+            for x in (1, 6, 7, 250):
+                self.assertEqual(float(headrace("run_graph", self.path(name), x)[0]), self.expected(x))
+
+    def test_headrace_runs_switch_and_merge(self):
+        self.write_theirs(control_flow_v2=False)
+        for x in (1, 6):
+            self.assertEqual(float(headrace("run_graph", self.path("t.pb"), x)[0]), x + 1 if x % 2 else x * 2)
+
+
 def columns():
     fc = tf.feature_column
     sex = fc.categorical_column_with_vocabulary_list("sex", ["f", "m"])
