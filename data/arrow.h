@@ -1,6 +1,6 @@
-/* Arrow's C data interface, as its specification fixes it: how libraries of one process hand arrays to each other.
- * A program that has the structs from another library need not include this. hr_from_arrow and hr_from_arrow_stream
- * (parsing.h) read them. */
+/* The structs of Arrow's C data interface, as its specification defines them. With them libraries in one process pass
+ * arrays to each other. A program that has the structs from another library's header need not include this one.
+ * hr_from_arrow and hr_from_arrow_stream (parsing.h) read them. */
 #ifndef HR_ARROW_H
 #define HR_ARROW_H
 
@@ -17,7 +17,7 @@ extern "C" {
 #define ARROW_FLAG_NULLABLE 2
 #define ARROW_FLAG_MAP_KEYS_SORTED 4
 
-/* What type an array has. `release` NULL: it is released, or was moved to somebody else. */
+/* The type of an array. `release` is NULL after the struct was released, or moved to another owner. */
 struct ArrowSchema {
     const char *format;
     const char *name;
@@ -30,11 +30,11 @@ struct ArrowSchema {
     void *private_data;
 };
 
-/* Its values: buffers whose first element counts is number `offset`; the first buffer has a bit for each that is not
- * null, or is NULL. */
+/* The values of an array. They begin at element `offset` of each buffer. In most types the first buffer is a bitmap: 1
+ * for a value, 0 for a null. The bitmap may be NULL: no value is null. */
 struct ArrowArray {
     int64_t length;
-    int64_t null_count; /* -1: not known */
+    int64_t null_count; /* -1: unknown */
     int64_t offset;
     int64_t n_buffers;
     int64_t n_children;
@@ -57,8 +57,8 @@ struct ArrowArray {
 extern "C" {
 #endif
 
-/* Arrays of one schema, one after the other. Functions give 0 or an errno; an array whose `release` is NULL is the
- * end. */
+/* A sequence of arrays of one schema. get_schema and get_next give 0 or an errno. At the end get_next gives an array
+ * whose `release` is NULL. */
 struct ArrowArrayStream {
     int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
     int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
