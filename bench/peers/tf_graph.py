@@ -1,0 +1,42 @@
+"""TensorFlow's graph executor: a chain of scalar adds, a loop of trivial steps, a GraphDef of 10,000 nodes."""
+from common import *
+import tensorflow as tf
+tf1 = tf.compat.v1
+V = "tensorflow " + tf.__version__
+NODES, RUNS, STEPS, FILE_NODES = 1000, 100, 100000, 10000
+off = tf1.ConfigProto(graph_options=tf1.GraphOptions(optimizer_options=tf1.OptimizerOptions(opt_level=-1), rewrite_options={"disable_meta_optimizer": True}))
+def chain(inter_op):
+    """Runs of the chain; inter_op -1: in the calling thread."""
+    g = tf.Graph()
+    with g.as_default():
+        x = tf1.placeholder(tf.float32, []); one = tf.constant(1.0); y = x
+        for _ in range(NODES): y = y + one
+    off.inter_op_parallelism_threads = inter_op
+    run = tf1.Session(graph=g, config=off).make_callable(y, [x])
+    def fn():
+        for _ in range(RUNS):
+            if run(0.0) != NODES: raise AssertionError
+        return NODES * RUNS
+    return fn
+def loop(inter_op):
+    g = tf.Graph()
+    with g.as_default(): (y,) = tf.while_loop(lambda v: v < STEPS, lambda v: [v + 1], [tf.constant(0.0)])
+    off.inter_op_parallelism_threads = inter_op
+    run = tf1.Session(graph=g, config=off).make_callable(y)
+    def fn():
+        if run() != STEPS: raise AssertionError
+        return STEPS
+    return fn
+def read():
+    g = tf.Graph()
+    with g.as_default():
+        y = tf1.placeholder(tf.float32, [None, 16]); one = tf.constant(1.0)
+        for _ in range(2, FILE_NODES): y = tf.raw_ops.AddV2(x=y, y=one, name="a_layer_of_a_model/with_a_long_name/Add")
+    data = g.as_graph_def().SerializeToString()
+    def fn():
+        d = tf1.GraphDef(); d.ParseFromString(data)
+        with tf.Graph().as_default(): tf.import_graph_def(d, name="")
+        return FILE_NODES
+    return fn
+report(V, "graph_nodes", chain(-1)); report(V, "graph_while", loop(-1)); report(V, "graph_import", read())
+report(V, "graph_nodes_pool", chain(0)); report(V, "graph_while_pool", loop(0))
