@@ -34,7 +34,8 @@ typedef struct hr_call hr_call;       /* one call of such a function: its random
 typedef hr_status hr_map_fn(const hr_element *in, hr_builder *out, hr_call *call, void *user);
 /* True: the element is kept. Pure, as hr_map_fn. */
 typedef bool hr_filter_fn(const hr_element *in, void *user);
-/* Adds one element to `state`. Called for one element after another, in order. A negative status ends it with an error. */
+/* Adds one element to `state`. Called for one element after another, in order. A negative status ends
+ * the reduction with an error. */
 typedef hr_status hr_reduce_fn(void *state, const hr_element *in, void *user);
 
 /* Where to write the values of the component: as many as its shape has, in the dtype of the schema. NULL: there is no

@@ -29,7 +29,7 @@ typedef struct hr_make_opts {
 
 /* TensorFlow's make_csv_dataset: list_files, interleave, shuffle, repeat, batch and prefetch over rows of CSV files.
  *
- * If `csv` has columns, the components are these, in their order; each is found in the files by its name. Otherwise
+ * If `csv` has columns, the components are these, in their order; they are found in a file as hr_csv does. Otherwise
  * (`csv` may be NULL) the components are the columns of the first file's header. Each gets the narrowest type of int32,
  * int64, float32, float64 and string that holds its first rows. As in TensorFlow, "inf", "nan" and hexadecimal numbers
  * are strings, and "-inf" is a float. An empty field is 0 or "". The other files must have the same columns, in any

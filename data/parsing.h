@@ -8,23 +8,24 @@
 extern "C" {
 #endif
 
-/* What becomes of the values of a feature. */
+/* What component a feature becomes. */
 typedef enum hr_feature_kind {
-    HR_FIXED_LEN,          /* as many values as the shape has: a dense component */
-    HR_FIXED_LEN_SEQUENCE, /* any number of such: dense, padded to the longest row of a batch */
+    HR_FIXED_LEN,          /* exactly as many values as .shape has: a dense component */
+    HR_FIXED_LEN_SEQUENCE, /* any number of steps of .shape: dense, padded to the longest row of a batch */
     HR_VAR_LEN,            /* any number of values: a sparse component */
-    HR_RAGGED_FEATURE,     /* the same as a ragged one, split further by .partitions */
-    HR_SPARSE_FEATURE,     /* values under `key`, their places under .index_keys: a sparse component of size .shape */
+    HR_RAGGED_FEATURE,     /* any number of values: a ragged component, divided further by .partitions */
+    HR_SPARSE_FEATURE,     /* values under .key, their indices under .index_keys: a sparse component of .shape */
 } hr_feature_kind;
 
-/* A level of a ragged feature: the int64 list under `key` says where its rows begin, end, or how long they are. */
+/* How a level of a ragged feature is divided into rows, as in tf.RaggedTensor. The numbers are the int64 list under
+ * `key`. */
 typedef enum hr_partition_kind {
-    HR_ROW_SPLITS,
-    HR_ROW_LENGTHS,
-    HR_ROW_STARTS,
-    HR_ROW_LIMITS,
-    HR_VALUE_ROWIDS,
-    HR_UNIFORM_ROW_LENGTH, /* rows of `length`, no key */
+    HR_ROW_SPLITS,         /* where each row begins, and after the last one the number of values */
+    HR_ROW_LENGTHS,        /* how many values each row has */
+    HR_ROW_STARTS,         /* where each row begins */
+    HR_ROW_LIMITS,         /* where each row ends */
+    HR_VALUE_ROWIDS,       /* for each value, the number of its row */
+    HR_UNIFORM_ROW_LENGTH, /* every row has `length` values; no key */
 } hr_partition_kind;
 
 /* One level of a ragged feature. */
@@ -34,55 +35,63 @@ typedef struct hr_partition {
     int64_t length;
 } hr_partition;
 
-/* One feature of a parsing spec (tf.io.FixedLenFeature and its kin). */
+/* One feature of a parsing spec, as tf.io.FixedLenFeature and the like. */
 typedef struct hr_feature {
     const char *key; /* in the Example */
     hr_feature_kind kind;
     hr_dtype dtype;
-    hr_shape shape; /* HR_FIXED_LEN, HR_FIXED_LEN_SEQUENCE: of one row */
-    const hr_tensor
-        *default_value; /* NULL: a missing feature is an error (HR_FIXED_LEN); or what pads a sequence (zero) */
-    const char *name;   /* of the component; NULL: the key */
-    /* int64 in the file may become any other type of integer or bool (if it fits, else the row fails), float or double
-     * (rounded), and float double. */
+    /* HR_FIXED_LEN, HR_SPARSE_FEATURE: of one row. HR_FIXED_LEN_SEQUENCE: of one step. */
+    hr_shape shape;
+    /* HR_FIXED_LEN: the values of a row without the feature, as many as the shape has; NULL: such a row is an error.
+     * HR_FIXED_LEN_SEQUENCE of a tf.Example: the one value that pads the rows of a batch; NULL: zero, or "". */
+    const hr_tensor *default_value;
+    const char *name; /* of the component; NULL: the key */
+    /* The values are converted to `dtype`: int64 to any other integer type or bool (a value that does not fit fails its
+     * row), int64 to float or double (rounded), float to double. Default: another type than that of the file is an
+     * error. Not with tf_compat. */
     bool widen;
-    bool required;                  /* HR_FIXED_LEN_SEQUENCE: refused, as TensorFlow refuses allow_missing=False */
-    const char *const *index_keys;  /* HR_SPARSE_FEATURE: one for each dimension of the shape */
-    bool already_sorted;            /* HR_SPARSE_FEATURE: leave the order of the values alone */
+    bool required;                  /* HR_FIXED_LEN_SEQUENCE of feature lists: a row without the list is an error. Of a
+                                     * tf.Example: refused, as TensorFlow refuses allow_missing=False */
+    const char *const *index_keys;  /* HR_SPARSE_FEATURE: int64 lists, one for each dimension of .shape */
+    bool already_sorted;            /* HR_SPARSE_FEATURE: keeps the order of the values; default: sorts them by index */
     const hr_partition *partitions; /* HR_RAGGED_FEATURE: outermost first */
     int partition_count;
-    bool validate; /* HR_RAGGED_FEATURE, batches in tf_compat: check the partitions, which is always done otherwise */
+    /* HR_RAGGED_FEATURE of batches with tf_compat: checks the partitions. Without tf_compat they are always checked. */
+    bool validate;
 } hr_feature;
 
-/* What is parsed: the features, in the order of the components. Borrows. */
+/* The features to parse, in the order of the components. Borrows. */
 typedef struct hr_parse_spec {
     const hr_feature *feature;
     int features;
 } hr_parse_spec;
-/* A spec by hand:
+/* A spec written in place:
  *     hr_parse_example(ds, HR_PARSE_SPEC({.key = "age", .dtype = HR_INT64},
  *                                        {.key = "words", .kind = HR_VAR_LEN, .dtype = HR_STRING}))
- * Borrowed, so it may be an argument. */
+ * The compound literals live to the end of the enclosing block. */
 #define HR_PARSE_SPEC(...)                                                                                             \
     (&(hr_parse_spec){(const hr_feature[]){__VA_ARGS__}, sizeof((hr_feature[]){__VA_ARGS__}) / sizeof(hr_feature)})
 
-/* Rows from another library's memory, by Arrow's C data interface (arrow.h has its structs): a struct array, whose
- * children are the components; those of a struct among them are called NAME/CHILD. Numbers, booleans and strings (of
- * all layouts) come as they are, dates, times and durations as integers of their unit, lists of all these ragged, lists
- * of a fixed size dense; of a dictionary the values that its codes stand for. Takes what both structs hold, as a move
- * does: they are released with the dataset, or at once if it fails. Values are copied a batch at a time.
+/* Rows from another library's memory, by Arrow's C data interface (arrow.h has its structs). The array is a struct
+ * array, and its children are the components. The children of a struct among them are called NAME/CHILD. Types:
+ * - Numbers, booleans and strings in any of Arrow's layouts: unchanged.
+ * - Dates, times and durations: integers, in the unit of the type.
+ * - A list: a ragged component. A list of fixed size: a dense one.
+ * - A dictionary: its values, not the codes.
+ * Takes what both structs hold and sets their `release` to NULL, as a move does. It is released with the dataset, or at
+ * once if the dataset fails. Values are copied as rows are read.
  *
- * With a spec, for example that of hr_make_parse_example_spec, the components are what hr_parse_example would give for
- * it (all kinds but HR_SPARSE_FEATURE, and HR_RAGGED_FEATURE with partitions), so that hr_transform_features goes on
- * with them: a null is a missing feature, integers and booleans become any integers (if they fit), float or double,
- * float becomes double and the reverse (rounded). Without one a null is an empty list, and elsewhere an error of its
- * row. */
+ * With a spec, for example that of hr_make_parse_example_spec, the components are those that hr_parse_example gives for
+ * it, so that hr_transform_features may follow. HR_SPARSE_FEATURE and HR_RAGGED_FEATURE with partitions are refused. A
+ * null is a missing feature. Integers and booleans are converted to any integer type or bool (a value that does not fit
+ * fails its row), to float or to double; float and double to each other (rounded). Without a spec a null in place of a
+ * list is an empty list; any other null fails its row. */
 struct ArrowArray;
 struct ArrowSchema;
 struct ArrowArrayStream;
 typedef struct hr_from_arrow_opts {
     size_t struct_size;
-    const hr_parse_spec *spec; /* default: all children as they are. Copied */
+    const hr_parse_spec *spec; /* default: every child as it is. Copied */
     const char *label;         /* the component that is the label */
 } hr_from_arrow_opts;
 HR_API hr_dataset *hr_from_arrow_with(struct ArrowArray *array, struct ArrowSchema *schema,
@@ -90,17 +99,19 @@ HR_API hr_dataset *hr_from_arrow_with(struct ArrowArray *array, struct ArrowSche
 #define hr_from_arrow(...)                                                                                             \
     HR_CALL2_(hr_from_arrow_with, hr_from_arrow_opts, __VA_ARGS__, .struct_size = sizeof(hr_from_arrow_opts))
 
-/* The same of a stream of such arrays. Takes what the struct holds. The arrays are asked for one by one, on one thread
- * at a time, and each is released as soon as its rows are copied. A stream can be read once: for another epoch, another
- * iterator, or a restore while this one was read from, .open gives it again, from its front. */
+/* The same for a stream of such arrays. Takes what the struct holds, and sets its `release` to NULL. The arrays are
+ * requested one by one, on one thread at a time; each is released when all of its rows are copied. A stream can be read
+ * only once. For another epoch, another iterator, or a restore after the stream was opened, .open must open it again,
+ * from its beginning and with the same schema. Without .open these fail (kind source.once). */
 typedef int hr_arrow_stream_fn(struct ArrowArrayStream *out, void *user); /* 0, or an errno */
 typedef struct hr_from_arrow_stream_opts {
     size_t struct_size;
-    const hr_parse_spec *spec; /* these two as of hr_from_arrow */
+    const hr_parse_spec *spec; /* this and label: as in hr_from_arrow */
     const char *label;
-    hr_arrow_stream_fn *open; /* default: the stream is read once. Any thread, one call at a time for each iterator */
+    /* Default: the stream is read only once. Called on any thread, one call at a time for each iterator. */
+    hr_arrow_stream_fn *open;
     void *user;
-    void (*user_free)(void *user); /* with the dataset */
+    void (*user_free)(void *user); /* called when the dataset is freed */
 } hr_from_arrow_stream_opts;
 HR_API hr_dataset *hr_from_arrow_stream_with(struct ArrowArrayStream *stream, const hr_from_arrow_stream_opts *opts);
 #define hr_from_arrow_stream(...)                                                                                      \
@@ -111,30 +122,32 @@ typedef struct hr_parse_example_opts {
     size_t struct_size;
     const char *label;  /* the component that is the label */
     const char *source; /* the string component that is parsed; default: the only one */
-    /* As TensorFlow's parser does, in what it refuses and in what it lets pass. Still an error are what a column cannot
-     * hold or a reader would stumble over: partitions of a batch that lead out of its values, those of one record or of
-     * feature lists that do not fit their own, and in sparse places of several dimensions an index outside of the shape
-     * that is not the first. */
+    /* Refuses and accepts what TensorFlow's parser does. These remain errors, since a column cannot hold them:
+     * - partitions of a batch that point outside of its values; partitions of a single record, or of feature lists,
+     *   that do not fit the values of their own record;
+     * - indices of a sparse feature of several dimensions that are negative, or outside of the shape in another
+     *   dimension than the first. */
     bool tf_compat;
-    /* Of records that do not parse: their rows are left out, of a batch, too, which is short then; HR_RESYNC is as
-     * HR_SKIP. A budget ends the pipeline as soon as all threads together have seen more: which rows came before then
-     * depends on their timing. */
+    /* For records that do not parse. Unless it is HR_FAIL, their rows are left out; a batch is then shorter, and one
+     * without rows is dropped. HR_RESYNC is the same as HR_SKIP. The error budget counts the records of all threads
+     * together: once it is exceeded the pipeline fails, after a number of rows that depends on the threads' timing. */
     hr_policy policy;
-    bool unordered; /* as of hr_map */
+    bool unordered; /* as in hr_map */
 } hr_parse_example_opts;
 
-/* Parses each string as a tf.Example into the features' components. Before batch or after: the cost is the same. Copies
- * the spec. The components are the spec's features, in its order. */
+/* Parses each string as a tf.Example. The components are the features of the spec, in its order. May stand before or
+ * after batch; the speed is the same. Takes `in`, copies the spec. */
 HR_API hr_dataset *hr_parse_example_with(hr_dataset *in, const hr_parse_spec *spec, const hr_parse_example_opts *opts);
 #define hr_parse_example(...)                                                                                          \
     HR_CALL2_(hr_parse_example_with, hr_parse_example_opts, __VA_ARGS__, .struct_size = sizeof(hr_parse_example_opts))
-/* TensorFlow's name for it before a batch. It is the same: a batch that follows is made first. */
+/* TensorFlow's name for it before a batch. hr_parse_example does the same there. */
 #define hr_parse_single_example(...) hr_parse_example(__VA_ARGS__)
 
-/* Parses each string as a tf.SequenceExample: its context by one spec (HR_FIXED_LEN, HR_VAR_LEN, HR_RAGGED_FEATURE),
- * its feature lists by another (HR_FIXED_LEN_SEQUENCE, HR_VAR_LEN, HR_RAGGED_FEATURE); NULL: none of them. A list adds
- * a dimension to a feature: its rows. A sequence has also a component NAME/lengths, the number of them (int64); with
- * .required its list must be there. The components are the context's, the lists', then the lengths. */
+/* Parses each string as a tf.SequenceExample. Its context is parsed by one spec (HR_FIXED_LEN, HR_VAR_LEN,
+ * HR_RAGGED_FEATURE), its feature lists by another (HR_FIXED_LEN_SEQUENCE, HR_VAR_LEN, HR_RAGGED_FEATURE). Either may
+ * be NULL. The features of a list are steps: the component has one more dimension. For each HR_FIXED_LEN_SEQUENCE there is
+ * also a component NAME/lengths (int64), the number of steps in each row. The components are those of the context, of
+ * the lists, then the lengths. Takes `in`, copies the specs. */
 HR_API hr_dataset *hr_parse_sequence_example_with(hr_dataset *in, const hr_parse_spec *context,
                                                   const hr_parse_spec *lists, const hr_parse_example_opts *opts);
 #define hr_parse_sequence_example(...)                                                                                 \
