@@ -67,8 +67,9 @@ typedef hr_status hr_model_fn(const hr_model_call *call, void *user, hr_error *e
 
 HR_API void hr_spec_loss(hr_estimator_spec *spec, hr_node loss);         /* a scalar; required for TRAIN and EVAL */
 HR_API void hr_spec_train_op(hr_estimator_spec *spec, hr_node train_op); /* required for TRAIN */
-/* Names and tags are borrowed as long as the graph lives. At most 64 predictions, 64 metrics, 64 summaries and 32 hooks.
- * PREDICT needs at least one prediction. Metrics may not be named "loss" or "global_step": evaluation adds these. */
+/* Names and tags are borrowed as long as the graph lives. At most 64 predictions, 64 metrics, 64 summaries and 32
+ * hooks. PREDICT needs at least one prediction. Metrics may not be named "loss" or "global_step": evaluation adds
+ * these. */
 HR_API void hr_spec_prediction(hr_estimator_spec *spec, const char *name, hr_node node);
 HR_API void hr_spec_metric(hr_estimator_spec *spec, const char *name, hr_metric metric);
 HR_API void hr_spec_summary(hr_estimator_spec *spec, const char *tag, hr_node node, bool histogram);
@@ -114,9 +115,9 @@ typedef struct hr_classifier_opts {
     hr_reduction loss_reduction; /* default HR_SUM_OVER_BATCH_SIZE */
     hr_run_config config;
 } hr_classifier_opts;
-/* The classes are 0 and 1. A label outside of [0, 1], or NaN, ends training and evaluation with HR_INVALID_ARGUMENT; the
- * message names file and record. The linear classifier uses the options linear_*, the DNN classifier dnn_*, the combined
- * one both. Both optimizers are taken in any case. NULL: no memory. */
+/* The classes are 0 and 1. A label outside of [0, 1], or NaN, ends training and evaluation with HR_INVALID_ARGUMENT;
+ * the message names file and record. The linear classifier uses the options linear_*, the DNN classifier dnn_*, the
+ * combined one both. Both optimizers are taken in any case. NULL: no memory. */
 HR_API hr_estimator *hr_linear_classifier_with(const hr_classifier_opts *opts);
 HR_API hr_estimator *hr_dnn_classifier_with(const hr_classifier_opts *opts);
 HR_API hr_estimator *hr_dnn_linear_combined_classifier_with(const hr_classifier_opts *opts);
@@ -149,16 +150,16 @@ typedef struct hr_train_opts {
     hr_train_result *result;                  /* filled in, unless NULL */
     const hr_saver_listener *saving_listener; /* called before and after each checkpoint; borrowed */
 } hr_train_opts;
-/* Trains on the batches of fn(user). Resumes from the newest complete checkpoint of model_dir, if there is one, and saves
- * a checkpoint at the end. Returns HR_OK, too, if nothing was left to do. */
+/* Trains on the batches of fn(user). Resumes from the newest complete checkpoint of model_dir, if there is one, and
+ * saves a checkpoint at the end. Returns HR_OK, too, if nothing was left to do. */
 HR_API hr_status hr_estimator_train_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_train_opts *opts);
 #define hr_estimator_train(...)                                                                                        \
     HR_CALL3_(hr_estimator_train_with, hr_train_opts, __VA_ARGS__, .struct_size = sizeof(hr_train_opts))
 
 /* ---- evaluating and predicting ---- */
 
-/* Called for each batch with the input element and the model's predictions: `count` names and tensors. All arguments are
- * borrowed for the call. HR_END ends the loop, which then returns HR_OK; any other status but HR_OK is returned. */
+/* Called for each batch with the input element and the model's predictions: `count` names and tensors. All arguments
+ * are borrowed for the call. HR_END ends the loop, which then returns HR_OK; any other status but HR_OK is returned. */
 typedef hr_status hr_batch_fn(const hr_element *element, const char *const *names, const hr_tensor *predictions,
                               int count, void *user, hr_error *err);
 

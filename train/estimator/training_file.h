@@ -73,7 +73,8 @@ HR_API hr_status hr_training_train_with(hr_training *t, const hr_training_train_
 /* ---- its estimator and its input, for loops of your own ---- */
 
 HR_API hr_estimator *hr_training_estimator(hr_training *t); /* gives; NULL: no memory, or `t` is NULL */
-/* Input functions; `user` is the training. They give the whole pipeline, over `files` or `eval_files` of the section. */
+/* Input functions; `user` is the training. They give the whole pipeline, over `files` or `eval_files` of the
+ * section. */
 HR_API hr_dataset *hr_training_input(void *user);
 HR_API hr_dataset *hr_training_eval_input(void *user);
 /* The `user` of hr_training_predict_input. */

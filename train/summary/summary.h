@@ -1,5 +1,5 @@
-/* Headrace, event files: what TensorBoard shows. One file a writer, appended to record by record, since others read it
- * meanwhile. Format: TFRecords of tensorflow.Event. */
+/* Headrace, event files for TensorBoard. Each writer has a file of its own and appends each record in one write,
+ * because others may read the file at the same time. Format: TFRecords of tensorflow.Event. */
 #ifndef HR_SUMMARY_H
 #define HR_SUMMARY_H
 
@@ -10,41 +10,46 @@ extern "C" {
 #endif
 
 typedef struct hr_event_writer hr_event_writer;
-/* Makes events.out.tfevents.<seconds>.<host> in `folder` (made if absent), and writes the first record. Gives *out. */
+/* Creates events.out.tfevents.<seconds>.<host> in `folder`, which is created if it is absent, and writes the first
+ * record. If the name is taken, adds .1, .2, ... Gives *out (hr_event_writer_free). */
 HR_API hr_status hr_event_writer_open(const char *folder, hr_event_writer **out, hr_error *err);
-HR_API const char *hr_event_writer_path(const hr_event_writer *writer);
-/* Each is one record, written at once, stamped with the time of day. */
+HR_API const char *hr_event_writer_path(const hr_event_writer *writer); /* borrows */
+
+/* Each call of the functions below writes one event with the time of day. */
 
 /* A scalar, or the values of a histogram, under a tag. */
 typedef struct hr_summary_value {
     const char *tag;
     const float *values;
-    int64_t count;  /* 1 of a scalar */
+    int64_t count;  /* of values; 1 for a scalar */
     bool histogram; /* default: a scalar */
 } hr_summary_value;
-/* Several values of one step in one event, as merged summaries are. */
+/* Writes several values of one step as one event, like merged summaries. Values of a histogram must be finite,
+ * "summary.histogram". */
 HR_API hr_status hr_event_summary(hr_event_writer *writer, const hr_summary_value *values, int count, int64_t step,
                                   hr_error *err);
 HR_API hr_status hr_event_scalar(hr_event_writer *writer, const char *tag, float value, int64_t step, hr_error *err);
 HR_API hr_status hr_event_histogram(hr_event_writer *writer, const char *tag, const float *values, int64_t count,
                                     int64_t step, hr_error *err);
-/* A string shown by TensorBoard's text plugin. */
+/* Writes a string for TensorBoard's text plugin. */
 HR_API hr_status hr_event_text(hr_event_writer *writer, const char *tag, const char *text, int64_t step, hr_error *err);
-/* `graph_def`: a serialized GraphDef. */
+/* Writes a graph; `graph_def` is a serialized GraphDef. */
 HR_API hr_status hr_event_graph(hr_event_writer *writer, hr_view graph_def, hr_error *err);
 
-/* What a session mark says. */
+/* The meaning of a session event. */
 typedef enum hr_session_status {
     HR_SESSION_START = 1,
     HR_SESSION_STOP = 2,
     HR_SESSION_CHECKPOINT = 3
 } hr_session_status;
-/* START at a step makes readers drop what they had of later steps: a restart. `path`: of a checkpoint, or NULL. */
+/* After START at a step, readers drop the events of later steps, as after a restart. `path`: of a checkpoint, or
+ * NULL. */
 HR_API hr_status hr_event_session(hr_event_writer *writer, hr_session_status status, const char *path, int64_t step,
                                   hr_error *err);
 HR_API void hr_event_writer_free(hr_event_writer *writer); /* NULL: nothing */
 
-/* A summary's tag from a name: what is not a letter, a digit or one of -/_. becomes _, a leading slash goes. Gives. */
+/* Gives a summary's tag made of `name`: a character other than letters, digits and -/_. becomes _; leading slashes are
+ * removed. */
 HR_API char *hr_summary_tag(const char *name);
 
 #ifdef __cplusplus
