@@ -1,8 +1,8 @@
-/* The operator kit, second part: for operators that call users' functions, as map, scan and group_by_window do.
+/* The operator kit, part two: for operators that call users' functions, as map, scan and group_by_window do.
  *
- * Such an operator has three parts. Its spec keeps what the user hands over beside the function (hr_user). For each
- * call it says which rows the function makes (hr_builder), and where randomness and errors come from and go to
- * (hr_call). A whole operator that makes one row of each:
+ * Such an operator uses three structs. An hr_user in its spec owns the user's data. For each call, an hr_builder says
+ * which rows the function makes, and an hr_call says where its random numbers come from and takes its error. The
+ * functions of a whole operator that makes one row of each row:
  *
  *     typedef struct my_spec {
  *         hr_user user;            // first, so that hr_user_copy and hr_user_free are its spec_copy and spec_free
@@ -34,7 +34,7 @@
  *         return hr_user_dataset(&my_op, &spec, &spec.user, &in, 1);
  *     }
  *
- * The structs below lie in the operator's own memory, so their sizes are part of HR_OP_ABI. */
+ * Operators allocate the structs below themselves, so the sizes of these are part of HR_OP_ABI. */
 #ifndef HR_OP_FUNCTIONS_H
 #define HR_OP_FUNCTIONS_H
 
@@ -44,17 +44,17 @@
 extern "C" {
 #endif
 
-/* ---- what a user hands over beside a function ---- */
+/* ---- the user's data, which the function gets ---- */
 
-/* In a spec. A dataset takes the user's data, even a dataset that fails: until the spec is copied the data is the
- * constructor's, which frees it where no dataset came to be. */
+/* A field of the spec. A dataset takes the user's data, even if it fails. Until the spec is copied the constructor owns
+ * the data, and frees it if no dataset was made. */
 typedef struct hr_user {
     void *data;
-    void (*free)(void *data); /* NULL: it needs none */
-    bool *taken;              /* hr_user_dataset's: set when a dataset owns `data` */
+    void (*free)(void *data); /* NULL: nothing to free */
+    bool *taken;              /* set by hr_user_dataset: becomes true when a dataset owns `data` */
 } hr_user;
 
-/* spec_copy of a spec whose first field is the hr_user. Other specs call it from their own. */
+/* The spec_copy of a spec whose first field is the hr_user. Other specs call it from their own spec_copy. */
 static inline hr_status hr_user_copy(void *user, hr_error *err)
 {
     (void)err;
@@ -64,15 +64,15 @@ static inline hr_status hr_user_copy(void *user, hr_error *err)
     return HR_OK;
 }
 
-/* spec_free, likewise. */
+/* The spec_free, likewise. */
 static inline void hr_user_free(void *user)
 {
     const hr_user *u = (const hr_user *)user;
     if (u->free) u->free(u->data);
 }
 
-/* hr_dataset_new with a spec that has `user` in it: takes the user's data, and frees it at once if the spec was not
- * copied, as where an input has failed. */
+/* Calls hr_dataset_new with a spec that contains `user`. Takes the inputs and the user's data. Frees the data at once
+ * if the spec was not copied, for example because an input has failed. */
 static inline hr_dataset *hr_user_dataset(const hr_op *op, const void *spec, hr_user *user, hr_dataset *const *in,
                                           int inputs)
 {
@@ -85,58 +85,60 @@ static inline hr_dataset *hr_user_dataset(const hr_op *op, const void *spec, hr_
 
 /* ---- the element that a function makes ---- */
 
-/* For check. Refuses a schema whose rows a function cannot make: each component must be of known shape, or vary in its
- * first dimension alone. `name` begins the message, `kind` is the error's. */
+/* For check. Refuses a schema whose rows a function cannot make: each component must have a known shape, or one that
+ * varies in its first dimension only. The message begins with `name`; `kind` is the kind of the error. */
 HR_API hr_status hr_builder_check(const char *name, const char *kind, const hr_schema *made, hr_error *err);
-/* For check. Replaces the components of `out` by those of `made`; the levels stay. */
+/* For check. Replaces the components of `out` by those of `made`; the levels do not change. */
 HR_API hr_status hr_builder_schema(const hr_schema *made, hr_schema_builder *out, hr_error *err);
 
-/* Rows that a function makes, by hr_set and its kin, straight in the columns. */
+/* The rows that a function makes. hr_set and the others write their values directly into the columns. */
 struct hr_builder {
-    hr_work *work; /* whose rows they are; NULL: */
-    hr_plan *plan;
+    hr_work *work; /* if work makes the rows, else NULL */
+    hr_plan *plan; /* if plan makes the rows, else NULL */
     hr_columns *rows;
-    int64_t first, end; /* the element is rows first..end, without end */
-    int hint;           /* the library's: the component after the one that was set last */
-    bool no_memory;     /* the library's: hr_builder_status says so */
+    int64_t first, end; /* the element is the rows first .. end - 1 */
+    int hint;           /* private: the component after the one that was set last */
+    bool no_memory;     /* private: memory ran out; hr_builder_status reports it */
 };
 
-/* Rows of `rows`, which hr_new_columns made (work) or hr_unit_rows (plan). One row, unless the element is a batch. */
+/* Rows first .. end - 1 of `rows`, which hr_new_columns made. One row, unless the element is a batch. */
 static inline hr_builder hr_builder_for_work(hr_work *w, hr_columns *rows, int64_t first, int64_t end)
 {
     hr_builder out = {w, NULL, rows, first, end, 0, false};
     return out;
 }
 
-/* The same of a plan that makes rows. */
+/* The same in plan, for rows that hr_unit_rows made. */
 static inline hr_builder hr_builder_for_plan(hr_plan *p, hr_columns *rows, int64_t first, int64_t end)
 {
     hr_builder out = {NULL, p, rows, first, end, 0, false};
     return out;
 }
 
-/* Zeros and empty strings in rows first..end of all components of known shape. */
+/* Writes zeros and empty strings to rows first .. end - 1 of all components of known shape. */
 HR_API void hr_builder_zero(hr_columns *rows, int64_t first, int64_t end);
-/* Before each call of the function, rows in order: components whose first dimension varies have no values yet. The same
- * row may be begun again until the next one is: what it had is dropped. */
+/* To call before each call of the function, for the rows in order. Clears the components whose first dimension varies.
+ * May be repeated for the same row until it is called for the next one: the values of the row are then dropped. */
 HR_API void hr_builder_begin(hr_builder *out);
-/* After each call: what the function returned. If that is a failure, or memory ran out in hr_set_count or
- * hr_set_string, call->err says why, also where the function did not. `name` begins the message. */
+/* To call after each call of the function, with the status that it returned. Gives that status, or a failure if memory
+ * ran out in hr_set_count or hr_set_string. After a failure call->err always has a message, even if the function did
+ * not call hr_call_fail; one that is made here begins with `name`. */
 HR_API hr_status hr_builder_status(const hr_builder *out, hr_call *call, const char *name, hr_status returned);
 
 /* ---- one call of a function ---- */
 
-/* What hr_call_random draws from, and where hr_call_fail leaves its error. */
+/* Where hr_call_random gets its key, and where hr_call_fail puts its error. */
 struct hr_call {
-    const char *kind; /* of its error */
-    hr_work *work;    /* the random key is that of a row, by hr_row_key; NULL: `key` */
+    const char *kind; /* of the error */
+    hr_work *work;    /* not NULL: the random key is hr_row_key of the row and `seed`; NULL: it is `key` */
     hr_columns *rows;
-    int64_t row; /* -1: all of them in one call */
+    int64_t row; /* -1: one call for all rows */
     uint64_t seed, key;
-    hr_error err; /* only `code` is set before the function fails */
+    hr_error err; /* until the function fails, only `code` is set */
 };
 
-/* A call for one row in work (-1: for all rows). The operator has HR_RANDOM_ROWS if its function may draw. */
+/* Begins a call for one row in work (-1: for all rows). The operator must have the trait HR_RANDOM_ROWS if its function
+ * may call hr_call_random. */
 static inline void hr_call_for_row(hr_call *call, const char *kind, hr_work *w, hr_columns *rows, int64_t row,
                                    uint64_t seed)
 {
@@ -149,7 +151,8 @@ static inline void hr_call_for_row(hr_call *call, const char *kind, hr_work *w, 
     call->err.code = HR_OK;
 }
 
-/* A call whose random numbers follow from `key` alone: in plan, hr_random(hr_plan_key(...), number of the element). */
+/* Begins a call whose random numbers depend on `key` only. In plan, use hr_random(hr_plan_key(...), number of the
+ * element) as the key. */
 static inline void hr_call_for_key(hr_call *call, const char *kind, uint64_t key)
 {
     hr_call_for_row(call, kind, NULL, NULL, 0, 0);
@@ -158,17 +161,17 @@ static inline void hr_call_for_key(hr_call *call, const char *kind, uint64_t key
 
 /* ---- keys ---- */
 
-/* Keys that a function gave, numbered in the order in which they came. Starts zeroed. */
+/* Different int64 keys, numbered from 0 in the order in which they were added. A zeroed struct is empty. */
 typedef struct hr_keys {
-    int64_t *key; /* open to read: count of them */
+    int64_t *key; /* may be read: `count` keys */
     int64_t count, capacity;
-    int64_t *place; /* hash table: 1 + number of the key, 0: free. At least half of it is free */
-    int64_t places; /* a power of two */
+    int64_t *place; /* hash table: 1 + the number of a key; 0: free. At least half of it is free */
+    int64_t places; /* size of the table, a power of two */
 } hr_keys;
 
-HR_API int64_t hr_keys_find(const hr_keys *keys, int64_t key); /* its number; -1: it has not come */
+HR_API int64_t hr_keys_find(const hr_keys *keys, int64_t key); /* its number; -1: it was not added */
 HR_API int64_t hr_keys_add(hr_keys *keys, int64_t key);        /* its number, old or new; -1: no memory */
-HR_API int64_t *hr_keys_sorted(const hr_keys *keys); /* gives the numbers by rising key (hr_free); NULL: no memory */
+HR_API int64_t *hr_keys_sorted(const hr_keys *keys); /* gives the numbers, sorted by key (hr_free); NULL: no memory */
 HR_API void hr_keys_clear(hr_keys *keys);            /* frees and zeroes */
 
 #ifdef __cplusplus

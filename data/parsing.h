@@ -145,9 +145,9 @@ HR_API hr_dataset *hr_parse_example_with(hr_dataset *in, const hr_parse_spec *sp
 
 /* Parses each string as a tf.SequenceExample. Its context is parsed by one spec (HR_FIXED_LEN, HR_VAR_LEN,
  * HR_RAGGED_FEATURE), its feature lists by another (HR_FIXED_LEN_SEQUENCE, HR_VAR_LEN, HR_RAGGED_FEATURE). Either may
- * be NULL. The features of a list are steps: the component has one more dimension. For each HR_FIXED_LEN_SEQUENCE there is
- * also a component NAME/lengths (int64), the number of steps in each row. The components are those of the context, of
- * the lists, then the lengths. Takes `in`, copies the specs. */
+ * be NULL. The features of a list are steps, and its component has one more dimension, for these. For each
+ * HR_FIXED_LEN_SEQUENCE there is also a component NAME/lengths (int64): how many steps each row has. The components are
+ * those of the context, those of the lists, then the lengths. Takes `in`, copies the specs. */
 HR_API hr_dataset *hr_parse_sequence_example_with(hr_dataset *in, const hr_parse_spec *context,
                                                   const hr_parse_spec *lists, const hr_parse_example_opts *opts);
 #define hr_parse_sequence_example(...)                                                                                 \
