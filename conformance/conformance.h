@@ -1,6 +1,6 @@
-/* The conformance suite: what every dataset operator must keep, the library's own as yours. It is a library beside
- * libheadrace: link headrace::conformance, or `pkg-config headrace_conformance`; <headrace/headrace.h> does not include
- * this header. A program that checks an operator `every_nth`:
+/* The conformance suite checks the rules that every dataset operator must follow, the built-in ones and yours. It is a
+ * library of its own: link headrace::conformance, or use `pkg-config headrace_conformance`; <headrace/headrace.h> does
+ * not include this header. A program that checks an operator `every_nth`:
  *
  *     static hr_dataset *put(hr_dataset *in, void *user)
  *     {
@@ -17,16 +17,16 @@
  *         return 1;
  *     }
  *
- * The suite builds a pipeline again and again, runs each in many ways, and compares what comes out. It prints nothing.
- * An error says which pipeline, what was expected, and what was found; its kind says which check failed. Best run it in
- * a program with AddressSanitizer, and once with ThreadSanitizer: then what an operator reads beyond its memory, and
- * what two of its threads do at once, is seen as well.
+ * The suite builds the same pipeline many times, runs it in many ways, and compares the elements. It prints nothing. An
+ * error names the pipeline, what was expected and what was found; its kind shows which check failed. Run it with
+ * AddressSanitizer, and once with ThreadSanitizer, which also find reads outside of memory and data races.
  *
- * It checks that all runs are alike and that a state restores what it should, not that the elements are right: that is
- * up to tests of the operator. Pipelines should be small, some hundred elements: there are hundreds of runs.
+ * It checks that all runs give the same elements, and that a restored run gives the rest of them. Whether the elements
+ * are the right ones is for the operator's own tests. Pipelines should be small, with some hundred elements, since each
+ * is run hundreds of times.
  *
  * Call it from one thread, while nothing else uses Headrace: it starts up to 8 workers (hr_set_threads), makes
- * allocations fail, and sets HEADRACE_STALL in the environment for some runs. */
+ * allocations fail, and sets the environment variable HEADRACE_STALL for some runs. */
 #ifndef HR_CONFORMANCE_H
 #define HR_CONFORMANCE_H
 
@@ -36,78 +36,79 @@
 extern "C" {
 #endif
 
-/* ---- what is checked ---- */
+/* ---- the checks ---- */
 
-/* Each check runs the pipeline with other numbers of workers (0 to 8), windows and units. */
+/* Each check varies the number of workers (0 to 8), the window and the size of units. */
 typedef enum hr_conformance_check {
-    /* The same elements, or the same error after the same elements, however it is run: also with a budget of one byte,
-     * and with threads that stall. As many as hr_cardinality says. */
+    /* Every run gives the same elements, or the same error after the same elements, even with a budget of one byte and
+     * with threads that stall. Their number is hr_cardinality's, if that is known. */
     HR_CONFORM_RUNS = 1,
-    /* Saved after k elements and restored in another run it gives the rest, for many k. A state has at most 4 KiB. */
+    /* A run that is saved after k elements and restored in another run gives the rest, for many k. A state has at most
+     * 4 KiB. */
     HR_CONFORM_RESUME = 2,
-    /* The same where every state is saved by a run that was restored itself. */
+    /* The same, but every state is saved by a run that was itself restored. */
     HR_CONFORM_RESUME_OFTEN = 4,
-    /* A state that is cut, or another pipeline's, is refused; one with flipped bits does no harm. */
+    /* A state that is cut, or is of another pipeline, is refused; a state with flipped bits does no harm. */
     HR_CONFORM_FOREIGN_STATES = 8,
-    /* A state in which some number is another (hr_iterate_changed) is refused, or read as another state: no memory is
-     * read that is not there, or asked for because of a number that cannot be. */
+    /* A state with a changed number (hr_iterate_changed) is refused, or restored as a different valid state: nothing
+     * outside of memory is read, and no memory is allocated by an impossible size. */
     HR_CONFORM_CHANGED_STATES = 16,
-    /* hr_cancel ends a run at any place. */
+    /* hr_cancel ends a run, wherever it is. */
     HR_CONFORM_CANCEL = 32,
-    /* An allocation that fails, each in turn, is reported or makes no difference, and nothing leaks. Needs
-     * hr_conformance_count_allocations. */
+    /* A failing allocation is reported or makes no difference, and nothing leaks. One allocation fails in each run:
+     * each of the first 60, and a sample of the rest. Needs hr_conformance_count_allocations. */
     HR_CONFORM_MEMORY = 64,
 } hr_conformance_check;
 
-/* Gives a dataset: the same pipeline at each call, as `user` says. */
+/* Gives a dataset: the same pipeline at each call, which depends on `user` only. */
 typedef hr_dataset *hr_conformance_build(void *user);
-/* Puts the operator on `in` (takes it) and gives what comes of it: the same at each call. */
+/* Applies the operator to `in` (takes it) and gives the result: the same at each call. */
 typedef hr_dataset *hr_conformance_put(hr_dataset *in, void *user);
-/* Gives the operator with arguments number 0, 1, ...: each makes another pipeline than all others. NULL: there are no
- * more. */
+/* Gives the operator with its arguments number 0, 1, ...: each makes a different pipeline. NULL: there are no more. */
 typedef hr_dataset *hr_conformance_variant(int number, void *user);
 
-/* Options of all three calls below. */
+/* Options of the three functions below. */
 typedef struct hr_conformance_opts {
     size_t struct_size;
-    const char *name;            /* begins messages; default: the name of the operator on top */
+    const char *name;            /* messages begin with it; default: the name of the last operator */
     unsigned checks;             /* HR_CONFORM_RUNS | HR_CONFORM_RESUME ...; default: all */
-    bool quick;                  /* fewer runs, for one of many pipelines that are alike; it may be empty */
+    bool quick;                  /* fewer runs, if you check many similar pipelines; one may have no elements */
     bool source;                 /* hr_conformance_operator: it has no input, so `put` is called with NULL */
-    hr_conformance_build *input; /* hr_conformance_operator: what it is put on; called with the `user` of `put`. Some
-                                    hundred elements. Default: hr_range(300), and the same with more components */
+    hr_conformance_build *input; /* hr_conformance_operator: gives its input, of some hundred elements; called with the
+                                    `user` of `put`. Default: hr_range(300), and the same with more components */
 } hr_conformance_opts;
 
-/* ---- the calls: HR_OK, or what is wrong ---- */
+/* ---- the functions: they return HR_OK, or the error that they found ---- */
 
-/* One pipeline, as it is. Here it may end with an error, which is then the same in all runs; choose .checks without
- * HR_CONFORM_MEMORY for it. */
+/* Checks one pipeline. It may end with an error, which must then be the same in all runs; leave HR_CONFORM_MEMORY out
+ * of .checks for it. */
 HR_API hr_status hr_conformance_pipeline(hr_conformance_build *build, void *user, const hr_conformance_opts *opts,
                                          hr_error *err);
 
-/* An operator: that its descriptor is sound, then pipelines with it: after a shuffle and below a batch; alone; and both
- * over rows of ten components that wait in row layout (hr_conformance_wide_rows), if it takes such rows. An operator
- * with several inputs gets the others from `put`. */
+/* Checks an operator: that its descriptor is valid; then pipelines with it: between a shuffle and a batch, and alone;
+ * and both again with rows of ten components that are stored in row layout (hr_conformance_wide_rows), if it accepts
+ * such rows. If the operator has several inputs, `put` makes the others. */
 HR_API hr_status hr_conformance_operator(hr_conformance_put *put, void *user, const hr_conformance_opts *opts,
                                          hr_error *err);
 
-/* That arguments which make another pipeline are part of the operator's identity: the state of variant 0 is refused by
- * each other one. All are run and resumed as well. There are at least two. */
+/* Checks that the operator's identity has all arguments that make a different pipeline: every other variant must refuse
+ * the state of variant 0. All variants are also run and resumed. There must be at least two. */
 HR_API hr_status hr_conformance_arguments(hr_conformance_variant *variant, void *user, const hr_conformance_opts *opts,
                                           hr_error *err);
 
-/* ---- what the checks are made of ---- */
+/* ---- parts of the checks, for your own ---- */
 
-/* Sets an allocator (hr_set_allocator) that counts, and fails when HR_CONFORM_MEMORY asks for it, on top of `below`
- * (copies it; NULL: malloc and its kin). Like hr_set_allocator it comes first in a program. */
+/* Sets an allocator (hr_set_allocator) that counts allocations, and fails where HR_CONFORM_MEMORY needs it. It
+ * allocates by `below` (copies it; NULL: malloc, realloc and free). Like hr_set_allocator, call it before any other
+ * function. */
 HR_API void hr_conformance_count_allocations(const hr_allocator *below);
 
-/* Nine int64 components of different widths and a ragged one for each element of `in` (takes it), which has an int64
- * "value"; as a cache keeps them, in row layout. */
+/* Maps `in` (takes it), whose elements have an int64 "value", to rows of nine int64 components, with numbers of
+ * different sizes, and a ragged one. The rows are stored in row layout, as in a cache. */
 HR_API hr_dataset *hr_conformance_wide_rows(hr_dataset *in);
 
-/* A number that is the same for equal elements, and in all likelihood for no others. False: no memory for one of its
- * components. */
+/* Sets *digest to a hash of an element: equal for equal elements, and almost certainly different for others. False: no
+ * memory for one of its components. */
 HR_API bool hr_conformance_digest(const hr_element *e, uint64_t *digest);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* A pipeline that is being checked, and its runs. Memory of the suite itself comes from malloc, so that it is neither
- * counted nor made to fail. */
+/* The pipeline under check, and its runs. The suite allocates its own memory by malloc, so it is neither counted nor
+ * made to fail. */
 #ifndef HR_CONFORMANCE_INTERNAL_H
 #define HR_CONFORMANCE_INTERNAL_H
 
@@ -7,15 +7,15 @@
 
 enum { MAX_ELEMENTS = 8192, POOL = 8 };
 
-/* ThreadSanitizer has nothing to find where the caller does all by itself, and of pipelines that follow from others a
- * few runs show it all code that is not in those. Other builds run everything. */
+/* With ThreadSanitizer, fewer runs: a run without workers cannot have a data race, and a few runs of each derived
+ * pipeline reach all code that the first one does not. Other builds run everything. */
 #ifdef __SANITIZE_THREAD__
 enum { MIN_WORKERS = 1, WAYS_APART = 3, FEW_STOPS = 2 };
 #else
 enum { MIN_WORKERS = 0, WAYS_APART = 1, FEW_STOPS = 6 };
 #endif
 
-/* An element that came: a digest of all, and what a message shows, the first bytes of its first component. */
+/* An element that a run gave: its digest, and for messages the first bytes of its first component. */
 typedef struct came {
     uint64_t digest;
     int64_t values;
@@ -23,7 +23,7 @@ typedef struct came {
     unsigned char size, bytes[24];
 } came;
 
-/* What a run gave, and how it ended. */
+/* The elements of a run, and how it ended. */
 typedef struct run {
     int count, capacity;
     hr_status end; /* HR_OK: it was stopped */
@@ -31,14 +31,14 @@ typedef struct run {
     came *element;
 } run;
 
-/* How to run; zeros: no workers, the engine's sizes. */
+/* How to run a pipeline; all zero: no workers, and the engine's default sizes. */
 typedef struct way {
     int workers, window;
     int64_t unit_rows;
     size_t budget;
     const void *state;
     size_t state_size;
-    hr_change_number_fn *change; /* of the numbers in the state */
+    hr_change_number_fn *change; /* called for the numbers in the state */
     void *change_user;
 } way;
 
@@ -48,18 +48,18 @@ typedef struct subject {
     void *user;
     const char *name;
     bool quick;
-    run want, got; /* the run that all others are held against; the one at hand */
+    run want, got; /* the run that all others are compared with; the current one */
     hr_error *err;
 } subject;
 
 /* run.c */
 hr_iterator *hr__conformance_iterate(const subject *s, way w);
-/* At most `at_most` further elements of an iterator, added to `r`. */
+/* Takes at most `at_most` more elements of an iterator and adds them to `r`. */
 hr_status hr__conformance_run_on(const subject *s, run *r, hr_iterator *it, int at_most);
-hr_status hr__conformance_run(const subject *s, run *r, way w); /* begins anew, up to the end */
+hr_status hr__conformance_run(const subject *s, run *r, way w); /* from the start to the end; clears `r` first */
 void hr__conformance_begin(run *r);
-way hr__conformance_way(int n); /* the n-th: neighbours differ in workers, window and unit */
-/* Fails where `got` is not `want` from element `from` on; `how` says how it was run. */
+way hr__conformance_way(int n); /* way number n; consecutive ones differ in workers, window and unit */
+/* Fails if `got` differs from `want`, whose elements before `from` are skipped. `how` describes the run in messages. */
 hr_status hr__conformance_same(const subject *s, int from, hr_status code, const char *kind, const char *how);
 const char *hr__conformance_how(char *text, size_t size, way w);
 hr_status hr__conformance_fail(const subject *s, hr_status code, const char *kind, const char *format, ...)
@@ -74,13 +74,13 @@ hr_status hr__conformance_foreign_states(subject *s);
 hr_status hr__conformance_changed_states(subject *s);
 
 /* checks.c */
-/* The checks of one pipeline, named by bits; 0: all. */
+/* Runs the checks whose bits are set; 0: all. */
 hr_status hr__conformance_checks(subject *s, unsigned checks);
 
 /* allocations.c */
-void hr__conformance_fail_allocation(int64_t n); /* number n from now on fails, 0 is the next; only that one */
-int64_t hr__conformance_allocations(void);       /* none fails any more; how many there were since then */
-int64_t hr__conformance_alive(void);             /* allocated and not freed */
-bool hr__conformance_counts(void);
+void hr__conformance_fail_allocation(int64_t n); /* the n-th allocation from now on fails, and no other; 0: the next */
+int64_t hr__conformance_allocations(void);       /* lets no further one fail; returns the number since that call */
+int64_t hr__conformance_alive(void);             /* the number of allocations that were not freed */
+bool hr__conformance_counts(void);               /* true after hr_conformance_count_allocations */
 
 #endif

@@ -1,10 +1,10 @@
 /* The codec kit, for authors of compression formats. The library's own codecs use this header and no other of the
- * library, and a test compiles them that way. hr_codec_register adds a codec from outside;
- * examples/run_length_codec.c is a complete one.
+ * library, and a test compiles them that way. hr_codec_register adds a codec from outside; examples/run_length_codec.c
+ * is a complete one.
  *
  * A codec recognizes its files by their first bytes and by a file extension. It decodes a stream of bytes and encodes
- * one. A decoder or an encoder is used by one thread at a time. Every byte of a file is decoded or reported: a file that
- * is cut, a wrong checksum, and bytes after the end are errors (HR_DATA_LOSS). All good bytes before the error are
+ * one. A decoder or an encoder is used by one thread at a time. Every byte of a file is decoded or reported: a file
+ * that is cut, a wrong checksum, and bytes after the end are errors (HR_DATA_LOSS). All good bytes before the error are
  * delivered first. */
 #ifndef HR_CODEC_H
 #define HR_CODEC_H
@@ -87,8 +87,8 @@ typedef struct hr_codec {
     const char *name;      /* for people: "gzip" */
     const char *tf_name;   /* as hr_compression_named takes it: "GZIP" */
     const char *extension; /* of file names: ".gz"; NULL: none */
-    /* A codec from outside has a number of its own, HR_COMPRESSION_OUTSIDE or above. Index files (.hridx) contain it, so
-     * it must never change. */
+    /* A codec from outside has a number of its own, HR_COMPRESSION_OUTSIDE or above. Index files (.hridx) contain it,
+     * so it must never change. */
     hr_compression id;
     bool frames;        /* files are written in small parts, each of which can be decoded by itself */
     bool is_one_stream; /* TensorFlow reads only the first stream of such a file, so we write only one */
@@ -112,9 +112,9 @@ HR_API hr_status hr_codec_register(const hr_codec *codec, hr_error *err);
 
 /* ---- for decode ---- */
 
-/* Lends the next bytes of the file: at least `at_least` of them unless the file ends before. *size is their number. They
- * stay valid until the next call on `from`; 64 readable bytes follow. It fails if fewer than `at_least` bytes could be
- * read: *data and *size then lend these. */
+/* Lends the next bytes of the file: at least `at_least` of them unless the file ends before. *size is their number.
+ * They stay valid until the next call on `from`; 64 readable bytes follow. It fails if fewer than `at_least` bytes
+ * could be read: *data and *size then lend these. */
 HR_API hr_status hr_codec_peek(hr_codec_source *from, size_t at_least, const char **data, size_t *size, hr_error *err);
 HR_API void hr_codec_consume(hr_codec_source *from, size_t size); /* at most what was lent */
 HR_API int64_t hr_codec_offset(const hr_codec_source *from);      /* in the file, of the next byte */

@@ -37,8 +37,8 @@ typedef struct hr_convert_opts {
     int64_t cut_bytes;          /* as in hr_shard_writer_opts */
     const char *prefix;         /* of the shards' names if rows are not split; default "data-" */
     hr_compression compression; /* default for shards: none; for one file: by its name */
-    /* An int64 field. Rows go to test-* if splitmix64(value) mod split_folds is 0, the others to train-*. NULL: rows are
-     * not split. */
+    /* An int64 field. Rows go to test-* if splitmix64(value) mod split_folds is 0, the others to train-*. NULL: rows
+     * are not split. */
     const char *split_column;
     int64_t split_folds;        /* 2 or more */
     const char *const *require; /* fields: rows without a value in one of them are dropped */
@@ -47,8 +47,8 @@ typedef struct hr_convert_opts {
      * that is written. Default: as hr_csv. */
     const hr_csv_opts *csv;
     const char *separator; /* of CSV that is written: between the values of a list; as in hr_csv_writer_opts */
-    /* What to do about rows that cannot be read or do not match the schema, and about damaged TFRecords. With JSON lines
-     * and a policy other than HR_FAIL, an object must not span several lines. */
+    /* What to do about rows that cannot be read or do not match the schema, and about damaged TFRecords. With JSON
+     * lines and a policy other than HR_FAIL, an object must not span several lines. */
     hr_policy policy;
     bool no_sync;
     hr_progress_fn *progress;
@@ -78,13 +78,15 @@ typedef struct hr_convert_result {
 
 /* Converts the rows of all files, in order. All must have one format; "-" is standard input. `out` is a folder for
  * shards, which is made if there is none; or one file, if its name ends in a format's extension, or it is "-" or a
- * device. If `out` does not exist and ends in another extension, that is an error; append a slash to make such a folder.
+ * device. If `out` does not exist and ends in another extension, that is an error; append a slash to make such a
+ * folder.
  *
  * Files get their names when all rows are converted. A failure before leaves no output, except what .resume continues
  * with; bytes for "-", pipes and devices are written at once. A tf.Example has no feature for a field without a value.
- * Row n of a split goes to shard n mod .shards, for any number of threads. *result (NULL: not wanted) is also filled
- * after a failure; release it with hr_convert_result_clear. HR_CANCELLED: .progress returned false. HR_ALREADY_EXISTS:
- * the folder has other shards. Kinds: convert.*, and those of reading, writing and parsing. */
+ * Row n of a split goes to shard n mod .shards (with .max_shard_bytes, shards are filled in order), for any number of
+ * threads. *result (NULL: not wanted) is also filled after a failure; release it with hr_convert_result_clear.
+ * HR_CANCELLED: .progress returned false. HR_ALREADY_EXISTS: the folder has other shards. Kinds: convert.*, and those
+ * of reading, writing and parsing. */
 HR_API hr_status hr_convert_with(const hr_file_list *inputs, const char *out, const hr_convert_opts *opts,
                                  hr_convert_result *result, hr_error *err);
 /* hr_convert(&inputs, out, &result, &err, .schema = schema, .shards = 8) */
@@ -116,8 +118,8 @@ typedef struct hr_row_reader_opts {
     int64_t max_rows;        /* as in hr_convert_opts */
 } hr_row_reader_opts;
 
-/* Reads rows one by one, as serialized tf.Examples: the bytes that hr_convert would write. For tools that look at single
- * rows; pipelines, which read many at a time, are faster. */
+/* Reads rows one by one, as serialized tf.Examples: the bytes that hr_convert would write. For tools that look at
+ * single rows; pipelines, which read many at a time, are faster. */
 typedef struct hr_row_reader hr_row_reader;
 /* Opens `path`; "-" is standard input. Gives *out; NULL after a failure. */
 HR_API hr_status hr_row_reader_open_with(const char *path, const hr_row_reader_opts *opts, hr_row_reader **out,
