@@ -1,4 +1,4 @@
-/* Headrace, the layers: from a batch's components to logits, losses and metrics.
+/* Headrace, layers: build logits, losses and metrics from the components of a batch.
  *
  *     hr_features *features = hr_placeholders_for(g, hr_dataset_schema(ds));
  *     hr_node net = hr_input_layer(features, columns);
@@ -9,7 +9,7 @@
  *     hr_feed_element(features, element, feeds, &count, &err);
  *     hr_session_run(s, feeds, count, &train, 1, NULL, &err);
  *
- * Variables, their names, scopes and order are TensorFlow's. Failures stick to the graph. */
+ * Variables have TensorFlow's names, scopes and order. The first error stays with the graph (hr_graph_error). */
 #ifndef HR_LAYERS_H
 #define HR_LAYERS_H
 
@@ -26,41 +26,43 @@ extern "C" {
 
 typedef struct hr_features hr_features;
 
-/* A placeholder for every component of the schema of batches (or of single elements, fed as a batch of one): "name",
- * [-1, shape of a row]; a ragged or sparse one has two, its values [-1] and "name/row_splits" int32 [-1]; one that is
- * ragged in two levels a third, "name/step_splits". What a graph does not allow in a name becomes '_' in those of the
- * nodes ("mean radius": mean_radius); components are found by their own names. Gives (hr_features_free); NULL: no
- * memory. Copies the names. */
+/* Makes a placeholder for every component of a schema of batches (or of single elements, which are fed as a batch of
+ * one). A dense component is "name", [-1, shape of a row]. A ragged or sparse one has two: "name" with its values, [-1]
+ * and the fixed inner dimensions, if any, and "name/row_splits", int32 [-1]. One that is ragged in two levels has a
+ * third, "name/step_splits", int32 [-1]. In the names of nodes, '_' replaces each character that a graph does not allow
+ * ("mean radius": mean_radius); components are found by their own names. Gives (hr_features_free); NULL: no memory.
+ * Copies the names. */
 HR_API hr_features *hr_placeholders_for(hr_graph *g, const hr_schema *schema);
-HR_API hr_features *hr_features_new(hr_graph *g); /* empty. Gives; NULL: no memory */
-/* One more, made by hand. `row_splits`: none if dense. Copies the name. */
+HR_API hr_features *hr_features_new(hr_graph *g); /* without components. Gives; NULL: no memory */
+/* Adds a component with nodes of your own. `row_splits`: no node if it is dense. Copies the name. */
 HR_API hr_status hr_features_add(hr_features *features, const char *name, hr_node values, hr_node row_splits,
                                  bool label);
-/* One of a sequence, ragged in two levels: rows of steps, steps of values. */
+/* Adds a sequence, which is ragged in two levels: rows of steps, steps of values. Copies the name. */
 HR_API hr_status hr_features_add_sequence(hr_features *features, const char *name, hr_node values, hr_node row_splits,
                                           hr_node step_splits);
 HR_API void hr_features_free(hr_features *features); /* NULL: nothing */
 
-/* The graph they were made in; whether there is a component of that name. */
+/* The graph of the features (borrows), and whether they have a component of that name. */
 HR_API hr_graph *hr_features_graph(const hr_features *features);
 HR_API bool hr_features_has(const hr_features *features, const char *name);
 HR_API hr_node hr_feature_values(const hr_features *features, const char *name); /* fails the graph if there is none */
 HR_API hr_node hr_feature_row_splits(const hr_features *features, const char *name);  /* no node: dense */
 HR_API hr_node hr_feature_step_splits(const hr_features *features, const char *name); /* no node: at most one level */
-/* How many components there are, and their names. */
+/* The number of components, and their names. */
 HR_API int hr_features_count(const hr_features *features);
 HR_API const char *hr_features_name(const hr_features *features, int i); /* borrows from the features */
 HR_API hr_node hr_label(const hr_features *features);                    /* the first label; no node if there is none */
 
-/* How many feeds an element needs at most. */
+/* The max number of feeds of an element. */
 HR_API int hr_features_feeds(const hr_features *features);
-/* Feeds of a batch, without a copy: they borrow from the element. `feeds` has space for hr_features_feeds of them. */
+/* Makes the feeds of a batch without a copy: they borrow from the element. `feeds` has a capacity of
+ * hr_features_feeds. */
 HR_API hr_status hr_feed_element(const hr_features *features, const hr_element *e, hr_feed *feeds, int *count,
                                  hr_error *err);
 
 /* ---- layers ---- */
 
-/* What follows a dense layer, element by element. The functions carry TensorFlow's names and do as they do. */
+/* An activation: applied to each value of a layer's output. These have TensorFlow's names and arithmetic. */
 typedef hr_node hr_activation_fn(hr_node x);
 HR_API hr_node hr_relu_fn(hr_node x);
 HR_API hr_node hr_relu6_fn(hr_node x);
@@ -70,53 +72,56 @@ HR_API hr_node hr_sigmoid_fn(hr_node x);
 HR_API hr_node hr_tanh_fn(hr_node x);
 HR_API hr_node hr_softplus_fn(hr_node x);
 HR_API hr_node hr_softsign_fn(hr_node x);
-HR_API hr_activation_fn *hr_activation_named(const char *name); /* "relu"; NULL: there is none */
+HR_API hr_activation_fn *hr_activation_named(const char *name); /* by name: "relu"; NULL: unknown */
 HR_API const char *hr_activation_name_at(int i);                /* NULL after the last */
 
 typedef struct hr_dense_opts {
     size_t struct_size;
-    const char *name;                  /* variable scope; default "dense", made unique */
+    const char *name;                  /* variable scope; default "dense", or "dense_1", ... if taken */
     hr_activation_fn *activation;      /* default: none */
     hr_initializer kernel_initializer; /* default: Glorot's uniform */
     hr_initializer bias_initializer;   /* default: zeros */
     bool no_bias, not_trainable;
 } hr_dense_opts;
-/* activation(x kernel + bias), x [..., k], kernel [k, units]. */
+/* activation(x kernel + bias) [..., units], for x [..., k] and a kernel [k, units], float. The rank of x is at least 2,
+ * and all dimensions of x but the first are known; else "layers.shape". */
 HR_API hr_node hr_dense_with(hr_node x, int64_t units, const hr_dense_opts *opts);
 #define hr_dense(...) HR_CALL2_(hr_dense_with, hr_dense_opts, __VA_ARGS__, .struct_size = sizeof(hr_dense_opts))
 
 typedef struct hr_input_layer_opts {
     size_t struct_size;
-    const char *name; /* variable scope; default "input_layer" */
+    const char *name; /* variable scope; default "input_layer", or "input_layer_1", ... if taken */
     bool not_trainable;
-    bool
-        tf_compat; /* refuse columns whose names are no legal scopes ("mean radius"); default: '_' stands for the rest */
+    /* Refuses columns whose names are no legal scopes ("mean radius"). Default: '_' replaces illegal characters. */
+    bool tf_compat;
 } hr_input_layer_opts;
-/* Dense columns, in the order of their names, one beside the other: float [n, sum of widths]. */
+/* Concatenates dense columns, sorted by name: float [n, sum of widths]. */
 HR_API hr_node hr_input_layer_with(const hr_features *features, hr_column_list columns,
                                    const hr_input_layer_opts *opts);
 #define hr_input_layer(...)                                                                                            \
     HR_CALL2_(hr_input_layer_with, hr_input_layer_opts, __VA_ARGS__, .struct_size = sizeof(hr_input_layer_opts))
 
-/* Columns of sequences, in the order of their names, side by side at every step: [n, most steps, sum of widths], float
- * (or the one type of sequence_numeric columns); steps that a row does not have are zero, or a column's default.
- * `sequence_length` (NULL: not asked for): int64 [n]. Columns that disagree about a row's length fail the run. The
- * scope is "sequence_features", unless named. */
+/* Concatenates columns of sequences, sorted by name, at every step: [n, max steps, sum of widths], float (or the type
+ * of the sequence_numeric columns, if all have the same). Missing steps of shorter rows are zero, or the default value
+ * of the column. Gives the number of steps of each row in *sequence_length, int64 [n], unless NULL. A run fails if
+ * columns have different lengths in a row. The default scope is "sequence_features", or "sequence_features_1", ... if
+ * taken. */
 HR_API hr_node hr_sequence_features_with(const hr_features *features, hr_column_list columns, hr_node *sequence_length,
                                          const hr_input_layer_opts *opts);
 #define hr_sequence_features(...)                                                                                      \
     HR_CALL3_(hr_sequence_features_with, hr_input_layer_opts, __VA_ARGS__, .struct_size = sizeof(hr_input_layer_opts))
-/* `context` [n, c] after every step of `sequence` [n, steps, w]: [n, steps, w + c]. */
+/* Appends `context` [n, c] to every step of `sequence` [n, steps, w]: [n, steps, w + c]. */
 HR_API hr_node hr_concatenate_context_input(hr_node context, hr_node sequence);
 
 typedef struct hr_linear_model_opts {
     size_t struct_size;
-    const char *name;                   /* variable scope; default "linear_model" */
+    const char *name;                   /* variable scope; default "linear_model", or "linear_model_1", ... */
     int64_t units;                      /* default 1 */
     const hr_combiner *sparse_combiner; /* default HR_SUM */
     bool not_trainable;
 } hr_linear_model_opts;
-/* The sum over columns of weights by ids (or values times weights), and a bias: float [n, units]. All begin at 0. */
+/* The sum over all columns of the weights of their ids, or of values times weights, plus a bias: float [n, units].
+ * Weights and bias begin at 0. */
 HR_API hr_node hr_linear_model_with(const hr_features *features, hr_column_list columns,
                                     const hr_linear_model_opts *opts);
 #define hr_linear_model(...)                                                                                           \
@@ -125,36 +130,37 @@ HR_API hr_node hr_linear_model_with(const hr_features *features, hr_column_list 
 typedef struct hr_dropout_opts {
     size_t struct_size;
     const char *name;
-    int64_t seed;
+    int64_t seed; /* 0: from the graph's seed */
 } hr_dropout_opts;
-/* Each value 0 with probability `rate`, the others divided by 1 - rate. */
+/* Sets each value to 0 with probability `rate` and divides the others by 1 - rate. `rate` is at least 0 and less than
+ * 1; else "layers.rate". */
 HR_API hr_node hr_dropout_with(hr_node x, float rate, const hr_dropout_opts *opts);
 #define hr_dropout(...) HR_CALL2_(hr_dropout_with, hr_dropout_opts, __VA_ARGS__, .struct_size = sizeof(hr_dropout_opts))
 
-/* ---- losses: tf.losses; labels first ---- */
+/* ---- losses: those of tf.losses; the labels are the first argument ---- */
 
-/* How the losses of the elements become one number. */
+/* How the losses of all elements are reduced to one number. */
 typedef enum hr_reduction {
-    HR_SUM_BY_NONZERO_WEIGHTS, /* v1's default */
-    HR_SUM_OVER_BATCH_SIZE,    /* v2's: sum / number of elements */
+    HR_SUM_BY_NONZERO_WEIGHTS, /* sum / number of weights that are not 0: the default of TensorFlow 1 */
+    HR_SUM_OVER_BATCH_SIZE,    /* sum / number of elements: the default of TensorFlow 2 */
     HR_REDUCTION_SUM,
     HR_REDUCTION_MEAN, /* sum / sum of weights */
-    HR_REDUCTION_NONE,
+    HR_REDUCTION_NONE, /* not reduced */
 } hr_reduction;
 
 typedef struct hr_loss_opts {
     size_t struct_size;
     const char *name;       /* name scope; default: the loss's */
-    hr_node weights;        /* scalar, or broadcast to the losses; default 1 */
+    hr_node weights;        /* a scalar, or of the losses' rank and broadcast to them; default 1 */
     hr_reduction reduction; /* default HR_SUM_BY_NONZERO_WEIGHTS */
-    float label_smoothing;  /* of the cross entropies but the sparse one */
-    bool not_collected;     /* default: added to the collection "losses" */
+    float label_smoothing;  /* of the sigmoid and the softmax cross entropy */
+    bool not_collected;     /* default: the loss is added to the collection "losses" */
     const float *delta;     /* of the Huber loss; default 1 */
     const float *epsilon;   /* of the log loss; default 1e-7 */
     int axis;               /* of the cosine distance */
 } hr_loss_opts;
 
-/* Weighs and reduces any losses. */
+/* Multiplies losses of your own by the weights and reduces them. */
 HR_API hr_node hr_compute_weighted_loss_with(hr_node losses, const hr_loss_opts *opts);
 #define hr_compute_weighted_loss(...)                                                                                  \
     HR_CALL1_(hr_compute_weighted_loss_with, hr_loss_opts, __VA_ARGS__, .struct_size = sizeof(hr_loss_opts))
@@ -163,10 +169,10 @@ HR_API hr_node hr_compute_weighted_loss_with(hr_node losses, const hr_loss_opts 
 #define HR_LOSS_CALL_(fn, ...) HR_CALL2_(fn##_with, hr_loss_opts, __VA_ARGS__, .struct_size = sizeof(hr_loss_opts))
 HR_LOSS_(hr_mean_squared_error)
 HR_LOSS_(hr_absolute_difference)
-HR_LOSS_(hr_cosine_distance)                   /* 1 - the product along .axis; vectors of length 1 are assumed */
+HR_LOSS_(hr_cosine_distance)                   /* 1 - the inner product along .axis; vectors must have length 1 */
 HR_LOSS_(hr_log_loss)                          /* predictions: probabilities */
 HR_LOSS_(hr_hinge_loss)                        /* labels 0 or 1 */
-HR_LOSS_(hr_huber_loss)                        /* square near 0, linear beyond .delta */
+HR_LOSS_(hr_huber_loss)                        /* quadratic up to .delta, then linear */
 HR_LOSS_(hr_sigmoid_cross_entropy_loss)        /* predictions: logits of the labels' shape */
 HR_LOSS_(hr_softmax_cross_entropy_loss)        /* labels [n, k], logits [n, k] */
 HR_LOSS_(hr_sparse_softmax_cross_entropy_loss) /* labels: classes [n] or [n, 1] */
@@ -180,17 +186,17 @@ HR_LOSS_(hr_sparse_softmax_cross_entropy_loss) /* labels: classes [n] or [n, 1] 
 #define hr_softmax_cross_entropy_loss(...) HR_LOSS_CALL_(hr_softmax_cross_entropy_loss, __VA_ARGS__)
 #define hr_sparse_softmax_cross_entropy_loss(...) HR_LOSS_CALL_(hr_sparse_softmax_cross_entropy_loss, __VA_ARGS__)
 
-/* All of the collection "losses", and of "regularization_losses", added up; an error if there are none. */
+/* The sum of the collections "losses" and "regularization_losses". It is an error if both are empty. */
 HR_API hr_node hr_get_total_loss(hr_graph *g);
 
 /* ---- streaming metrics: tf.metrics; local variables "<name>/total", ... ---- */
 
-/* Run `update` on each batch (it gives the value so far), fetch `value` at the end. */
+/* Run `update` with each batch: its result is the value of the metric so far. Fetch `value` at the end. */
 typedef struct hr_metric {
     hr_node value, update;
 } hr_metric;
 
-/* What the area is taken under, and how it is summed: TensorFlow's `curve` and `summation_method`. */
+/* The curve whose area is computed, and how the area is summed: TensorFlow's `curve` and `summation_method`. */
 typedef enum hr_curve { HR_ROC, HR_PR } hr_curve;
 typedef enum hr_auc_summation { HR_TRAPEZOIDAL, HR_CAREFUL_INTERPOLATION, HR_MINORING, HR_MAJORING } hr_auc_summation;
 typedef struct hr_metric_opts {
@@ -201,16 +207,18 @@ typedef struct hr_metric_opts {
     int num_thresholds; /* default 200 */
     hr_curve curve;
     hr_auc_summation summation;
-    bool keras; /* without the 1e-6 that v1 adds to each rate, undefined rates 0: what v2 estimators report */
+    /* As TensorFlow 2's estimators: undefined rates are 0. Default: as version 1, which adds 1e-6 to each rate. */
+    bool keras;
     /* precision, recall only */
-    const float *threshold; /* positive if above; default: labels and predictions cast to bool */
+    const float *threshold; /* predictions above it are positive; default: not 0 is positive */
 } hr_metric_opts;
 #define HR_METRIC_CALL1_(fn, ...)                                                                                      \
     HR_CALL1_(fn##_with, hr_metric_opts, __VA_ARGS__, .struct_size = sizeof(hr_metric_opts))
 #define HR_METRIC_CALL2_(fn, ...)                                                                                      \
     HR_CALL2_(fn##_with, hr_metric_opts, __VA_ARGS__, .struct_size = sizeof(hr_metric_opts))
-/* TensorFlow's metrics of these names: the mean of values, the share of equal pairs, the area under a curve, precision and
- * recall. Predictions of AUC are probabilities; those of the others are compared, or taken as true where not 0. */
+/* TensorFlow's metrics of these names: the mean of values, the fraction of equal pairs, the area under a curve,
+ * precision and recall. AUC expects probabilities. Accuracy compares labels and predictions. Precision and recall take
+ * labels as positive that are not 0, and predictions by .threshold. */
 HR_API hr_metric hr_metric_mean_with(hr_node values, const hr_metric_opts *opts);
 HR_API hr_metric hr_metric_accuracy_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts);
 HR_API hr_metric hr_metric_auc_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts);
@@ -225,19 +233,21 @@ HR_API hr_metric hr_metric_recall_with(hr_node labels, hr_node predictions, cons
 /* ---- exact scores of a binary classifier, in float64, without a graph ---- */
 
 typedef struct hr_binary_scores hr_binary_scores;
-/* The scores of a binary classifier. */
+/* The scores. */
 typedef struct hr_binary_result {
     int64_t count, positives;
-    double auc;      /* area under ROC, ties count half; NaN if one class is missing */
+    double auc;      /* area under ROC, where ties count half; NaN if one class is missing */
     double auc_pr;   /* average precision; NaN without positives */
-    double log_loss; /* mean; probabilities clipped to [1e-7, 1 - 1e-7] */
-    double accuracy; /* class 1 if the probability is above 0.5 */
+    double log_loss; /* the mean; probabilities are clipped to [1e-7, 1 - 1e-7] */
+    double accuracy; /* class 1 is predicted if the probability is above 0.5 */
     double label_mean, prediction_mean;
 } hr_binary_result;
 HR_API hr_binary_scores *hr_binary_scores_new(void); /* gives; NULL: no memory */
-/* Labels: positive if not 0. Keeps 8 bytes a pair. */
+/* Adds `count` pairs of label and probability. A label is positive if it is not 0; a probability outside of [0, 1] is
+ * refused, "scores.probability". Needs 8 bytes of memory for each pair. */
 HR_API hr_status hr_binary_scores_add(hr_binary_scores *s, const float *labels, const float *probabilities,
                                       int64_t count, hr_error *err);
+/* Computes the scores of all pairs added so far. */
 HR_API hr_status hr_binary_scores_result(hr_binary_scores *s, hr_binary_result *out, hr_error *err);
 HR_API void hr_binary_scores_free(hr_binary_scores *s); /* NULL: nothing */
 
