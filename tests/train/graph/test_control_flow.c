@@ -238,6 +238,24 @@ static void loops_and_branches_stand_within_each_other(void **state)
     }
 }
 
+static void a_loop_in_steady_state_allocates_nothing(void **state)
+{
+    (void)state;
+    hr_error err;
+    branch_nodes n = {{0}, hr_get_variable(g, "w", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros())};
+    hr_node out[2];
+    hr_while_loop(loop_limit, outer_body, &n, ((hr_node[]){number(0), number(0)}), 2, out);
+    const hr_node init = hr_global_variables_initializer(g);
+    hr_session *s = hr_session_new(g, .workers = &(int){0});
+    assert_ok(hr_session_run(s, NULL, 0, &init, 1, NULL, &err), &err);
+    for (int i = 0; i < 6; i++) {
+        if (i == 3) fail_allocation(-1);
+        assert_exactly(run(s, NULL, out[1]), 5 * 3 - 5);
+    }
+    assert_int_equal(allocations_since(), 0);
+    hr_session_free(s);
+}
+
 /* ---- functions ---- */
 
 static void a_function_is_called_with_what_it_captured(void **state)
@@ -446,6 +464,7 @@ int main(void)
         TEST(a_loop_ends_after_its_maximum_of_iterations),
         TEST(a_variable_of_a_loop_keeps_its_shape_unless_it_may_vary),
         TEST(loops_and_branches_stand_within_each_other),
+        TEST(a_loop_in_steady_state_allocates_nothing),
         TEST(a_function_is_called_with_what_it_captured),
         TEST(an_error_in_a_function_names_the_nodes_on_the_way),
         TEST(an_endless_loop_is_cancelled),
