@@ -1,4 +1,4 @@
-/* Headrace, feature columns: what each feature means to a model, and how a record's values become numbers for it.
+/* Headrace, feature columns: what each feature means to a model, and how its values become ids or float32 numbers.
  *
  *     hr_feature_column *origin = hr_categorical_column_with_vocabulary_list("origin", HR_VOCABULARY("EWR", "JFK"));
  *     hr_feature_column *hour = hr_categorical_column_with_identity("hour", 24);
@@ -12,9 +12,9 @@
  *     ds = hr_transform_features(ds, wide);
  *
  * Names, defaults and results are TensorFlow's (tf.feature_column). Columns are immutable, counted, and may be shared
- * between threads. Constructors never return NULL: what is wrong sticks to the column and comes out where it is used,
- * or from hr_feature_column_error. A column takes the columns that it is made of; hr_feature_column_ref gives a second
- * reference. Strings and arrays are borrowed for the call. */
+ * between threads. Constructors never return NULL: one that fails gives a column that carries the error. The calls that
+ * use such a column fail with that error; hr_feature_column_error also gives it. A constructor takes the columns that a
+ * column is made of; hr_feature_column_ref gives a second reference. Constructors copy strings and arrays. */
 #ifndef HR_FEATURE_COLUMNS_H
 #define HR_FEATURE_COLUMNS_H
 
@@ -30,7 +30,7 @@ typedef struct hr_feature_column hr_feature_column;
 
 HR_API hr_feature_column *hr_feature_column_ref(hr_feature_column *column);      /* gives a second reference */
 HR_API void hr_feature_column_unref(hr_feature_column *column);                  /* NULL: nothing */
-HR_API const hr_error *hr_feature_column_error(const hr_feature_column *column); /* NULL: sound. Borrows */
+HR_API const hr_error *hr_feature_column_error(const hr_feature_column *column); /* NULL: no error. Borrows */
 
 /* Several columns, in any order: results are always in the order of their names. Borrows. */
 typedef struct hr_column_list {
@@ -59,7 +59,7 @@ typedef struct hr_numeric_column_opts {
     void *user;
     bool log1p;                      /* log(1 + x), before the others */
     float min, max;                  /* (x - min) / (max - min), if they differ; instead of mean and std */
-    const int64_t *default_integers; /* instead of default_value, the same number; exact beyond 2^24 */
+    const int64_t *default_integers; /* instead of default_value, as many of them; exact above 2^24 */
 } hr_numeric_column_opts;
 /* Numbers cast to float32, then normalized; a normalizer_fn does the cast itself. */
 HR_API hr_feature_column *hr_numeric_column_with(const char *key, const hr_numeric_column_opts *opts);
@@ -164,8 +164,8 @@ HR_API hr_feature_column *hr_crossed_column_with(hr_cross_keys keys, int64_t has
 typedef struct hr_weighted_column_opts {
     size_t struct_size;
     hr_dtype dtype; /* of the weights; default HR_FLOAT */
-    bool
-        tf_compat; /* dense weights of 0.0 are left out, which shifts later ones, as in TensorFlow; default: an error */
+    /* Dense weights of 0.0 are left out, and later ones move up, as in TensorFlow; default: an error. */
+    bool tf_compat;
 } hr_weighted_column_opts;
 /* A categorical column whose ids have weights, from another feature with as many values. Takes `categorical`. */
 HR_API hr_feature_column *hr_weighted_categorical_column_with(hr_feature_column *categorical,
@@ -286,22 +286,22 @@ typedef struct hr_table_info {
     const char *shared_name; /* NULL: a table of this column alone */
     const char *ckpt_to_load_from, *tensor_name_in_ckpt;
     bool v1; /* a shared table with TensorFlow 1's names */
-    const char
-        *scope; /* names the variable: shared_name, or the column's name; invalid characters are replaced by '_' */
+    /* Names the variable: shared_name, or the column's name; invalid characters are replaced by '_'. */
+    const char *scope;
 } hr_table_info;
 
 /* A column's properties, for the trainer's layers. Borrowed from the column. */
 typedef struct hr_column_info {
     const char *kind; /* "numeric_column" */
-    const char *name; /* "temp_bucketized": names are in the order of their bytes */
-    const char
-        *scope; /* the name, with characters that a variable scope does not allow replaced by '_' (linear weights) */
+    const char *name; /* "temp_bucketized". Names are sorted by their bytes */
+    /* The name, with characters that a variable scope does not allow replaced by '_' (for linear weights). */
+    const char *scope;
     bool scope_is_legal; /* false: the name is not a valid scope, and TensorFlow's input_layer (tf_compat) refuses it */
     bool categorical;    /* linear_model looks up weights [num_buckets, units] by ids; otherwise it multiplies the
                             dense form by weights [width, units] */
     hr_column_form dense;
     int64_t width;         /* of the dense form: product of variable_shape; 0: not dense */
-    int64_t num_buckets;   /* ids of the component are below; 0 for HR_COLUMN_VALUES */
+    int64_t num_buckets;   /* all ids of the component are less than this; 0 for HR_COLUMN_VALUES */
     const char *component; /* of a transformed element: the ids (int64, ragged) or the values (float32, dense) */
     const char *weights;   /* component with a float32 weight for each id; NULL: none */
     const hr_feature_column *categorical_column; /* whose ids these are: of an indicator or embedding its source */
@@ -348,7 +348,7 @@ HR_API hr_column_list hr_column_set_columns(const hr_column_set *set);
 /* The column of that name in the file, or the first one of a mapping that makes several; NULL: there is none.
  * Borrows. */
 HR_API hr_feature_column *hr_column_set_find(const hr_column_set *set, const char *name);
-HR_API const hr_schema *hr_column_set_schema(const hr_column_set *set); /* what the records hold. Borrows */
+HR_API const hr_schema *hr_column_set_schema(const hr_column_set *set); /* the fields of the records. Borrows */
 
 /* The text of a config file with these columns and those that they are made of: it reads back as equal columns.
  * Gives *yaml (hr_free). HR_INVALID_ARGUMENT: a file cannot describe them (a normalizer_fn, a kind that is not
