@@ -34,8 +34,8 @@ typedef struct hr_call hr_call;       /* one call of such a function: its random
 typedef hr_status hr_map_fn(const hr_element *in, hr_builder *out, hr_call *call, void *user);
 /* True: the element is kept. Pure, as hr_map_fn. */
 typedef bool hr_filter_fn(const hr_element *in, void *user);
-/* Adds one element to `state`. Called for one element after another, in order. A negative status ends
- * the reduction with an error. */
+/* Adds one element to `state`. Called for one element after another, in order. A negative status ends the reduction
+ * with an error. */
 typedef hr_status hr_reduce_fn(void *state, const hr_element *in, void *user);
 
 /* Where to write the values of the component: as many as its shape has, in the dtype of the schema. NULL: there is no
@@ -43,8 +43,8 @@ typedef hr_status hr_reduce_fn(void *state, const hr_element *in, void *user);
 HR_API void *hr_set(hr_builder *out, const char *name);
 /* The same for a component whose first dimension varies (shape [-1, ...]): sets that dimension to `count` in this
  * element. The values are zero or empty strings; those of an earlier call for this component are dropped. NULL: there
- * is no such component, the element is a batch, `count` is negative, or memory ran out. The function need not report
- * the last: its element fails anyway. */
+ * is no such component, its shape does not vary, the element is a batch, `count` is negative, or memory ran out. The
+ * function need not report the last: its element fails anyway. */
 HR_API void *hr_set_count(hr_builder *out, const char *name, int64_t count);
 /* Sets the first string of a component, or string number `at`. Copies. HR_INVALID_ARGUMENT: there is no such component
  * of strings, or it has no such string. HR_RESOURCE_EXHAUSTED: memory ran out, which the function need not report. */

@@ -17,8 +17,8 @@ typedef enum hr_feature_kind {
     HR_SPARSE_FEATURE,     /* values under .key, their indices under .index_keys: a sparse component of .shape */
 } hr_feature_kind;
 
-/* How a level of a ragged feature is divided into rows, as in tf.RaggedTensor. The numbers are the int64 list under
- * `key`. */
+/* How a level of a ragged feature is divided into rows, as in tf.RaggedTensor: by the int64 list under `key`. What is
+ * divided are the values, or for an outer level the rows of the level inside it. */
 typedef enum hr_partition_kind {
     HR_ROW_SPLITS,         /* where each row begins, and after the last one the number of values */
     HR_ROW_LENGTHS,        /* how many values each row has */

@@ -101,8 +101,8 @@ HR_API hr_status hr_column_read(hr_column_builder *out, const hr_feature *featur
 /* The same for a feature with any number of values in a row. */
 HR_API hr_status hr_column_read_var_len(hr_column_builder *out, const char *key, hr_dtype dtype, hr_error *err);
 /* The column's properties, for describe to fill in. The kit itself sets kind, name, both scopes, scope_is_legal,
- * component and weights; for a column with another categorical_column also sequence. For
- * HR_COLUMN_COUNTS and HR_COLUMN_LOOKUP describe sets categorical_column, unless the column is categorical itself. */
+ * component and weights; for a column with another categorical_column also sequence. For HR_COLUMN_COUNTS and
+ * HR_COLUMN_LOOKUP describe sets categorical_column, unless the column is categorical itself. */
 HR_API hr_column_info *hr_column_describe(hr_column_builder *out);
 HR_API void hr_column_has_weights(hr_column_builder *out); /* transform sets weights */
 /* Adds an argument of the column to its digest. Columns of equal digests are equal, and are computed once in a batch.
