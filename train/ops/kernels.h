@@ -1,10 +1,10 @@
-/* The op kit, second half: what kernels of many ops need besides graph_op.h. Types as C has them, integers and axes as
- * inputs, loops over broadcast shapes, outputs that may hold strings, and constructors of one node.
+/* The op kit, second half: what the kernels of many ops need in addition to graph_op.h. C types of elements, integers
+ * and axes as inputs, loops over broadcast shapes, outputs that may hold strings, and constructors of one node.
  *
  *     #include <headrace/kernels.h>
  *
- * Versioned with the descriptor: what is declared here belongs to HR_GRAPH_OP_ABI. Messages state the fact alone; the
- * graph and the session put the op and the node before them. Every `err` may be NULL. */
+ * HR_GRAPH_OP_ABI is the version of all declarations here, too. Messages state only the fact; the graph and the session
+ * prepend the op and the node. Every `err` may be NULL. */
 #ifndef HR_KERNELS_H
 #define HR_KERNELS_H
 
@@ -17,8 +17,9 @@ extern "C" {
 
 /* ---- element types ----
  *
- * X(T, U, DTYPE, SUFFIX) for each type of numbers: its C type, the type to compute in so that integers wrap without
- * undefined behaviour, its hr_dtype, and a word for names. One loop is so written once:
+ * The macros call X(T, U, DTYPE, SUFFIX) for each type of numbers: T is its C type, U the type to compute in, so that
+ * integers wrap without undefined behaviour, DTYPE its hr_dtype, SUFFIX a suffix for names. So one loop is written once
+ * for all types:
  *
  *     #define NEGATE(T, U, DTYPE, SUFFIX)                                                    \
  *         static void negate_##SUFFIX(const T *x, T *out, int64_t n)                         \
@@ -51,21 +52,23 @@ static inline int64_t hr_int_at(const hr_tensor *t, int64_t i)
     return t->dtype == HR_INT32 ? ((const int32_t *)t->data)[i] : ((const int64_t *)t->data)[i];
 }
 
-/* Sets value i of an int32 or int64 tensor. A value that int32 does not hold is refused, "graph.shape". */
+/* Sets value i of an int32 or int64 tensor. A value that does not fit into int32 is refused, "graph.shape". */
 HR_API hr_status hr_put_int(hr_tensor *t, int64_t i, int64_t value, hr_error *err);
 
-/* Reads a whole shape from a vector of int32 or int64, for a tensor that is to be made: all dimensions are known, and
- * their product is at most HR_MAX_VALUES. Else "graph.shape". */
+/* Reads the shape of a new tensor from a vector of int32 or int64. All dimensions must be known, and their product at
+ * most HR_MAX_VALUES; else "graph.shape". */
 HR_API hr_status hr_shape_input(const hr_tensor *t, hr_shape *out, hr_error *err);
 
-/* Turns `axis`, which counts from the end if it is negative, into one of 0 ... rank - 1. Else "graph.axis". */
+/* Converts `axis`, which counts from the end if it is negative, to 0 ... rank - 1. An axis out of range is refused,
+ * "graph.axis". */
 HR_API hr_status hr_axis(int64_t axis, int rank, int *out, hr_error *err);
-/* The same of an input, which must be a scalar. */
+/* The same for an input, which must be a scalar, else "graph.shape". */
 HR_API hr_status hr_axis_input(const hr_tensor *axis, int rank, int *out, hr_error *err);
-/* The same of an input of one value, whatever its shape: ConcatV2 and SplitV accept that. */
+/* The same for an input of one value and any shape, as ConcatV2 and SplitV accept it. */
 HR_API hr_status hr_axis_of_one(const hr_tensor *axis, int rank, int *out, hr_error *err);
 
-/* Refuses a known shape of another rank than 0 or 1, "graph.shape". `what` begins the message: "perm", "the axis". */
+/* Refuses a known shape whose rank is not `rank`, 0 or 1, "graph.shape". `what` begins the message: "perm", "the
+ * axis". */
 HR_API hr_status hr_expect_rank(const char *what, hr_shape shape, int rank, hr_error *err);
 
 /* The number of values before an axis: the product of dims[0] ... dims[axis - 1], all known. */
@@ -76,7 +79,7 @@ static inline int64_t hr_values_before_axis(hr_shape shape, int axis)
     return n;
 }
 
-/* The bytes of what lies along an axis and after it. */
+/* The number of bytes in one block of the dimensions from `axis` on. */
 static inline size_t hr_bytes_from_axis(const hr_tensor *t, int axis)
 {
     size_t n = hr_dtype_size(t->dtype);
@@ -84,15 +87,16 @@ static inline size_t hr_bytes_from_axis(const hr_tensor *t, int axis)
     return n;
 }
 
-/* Checks that `splits`, int32 [n + 1], rises from 0 to the number of `ids`, and that `weights` (NULL: none) are as
- * many as the ids. Else "graph.splits". */
+/* Checks that `splits`, int32 [n + 1], rises from 0 to the number of `ids` and may stay equal, and that there are as
+ * many `weights` (NULL: none) as ids. Else "graph.splits". */
 HR_API hr_status hr_check_splits(const hr_tensor *ids, const hr_tensor *splits, const hr_tensor *weights,
                                  hr_error *err);
 
 /* ---- two inputs broadcast together ----
  *
- * The output is `outer` runs of `inner` values. Within a run, each input advances by its step, 0 or 1, for each value.
- * Adjacent dimensions that both inputs walk alike are joined, so equal shapes make one run:
+ * The output consists of `outer` runs of `inner` values. Within a run, each input advances by its step, 0 or 1, for
+ * each value. Adjacent dimensions are joined where both inputs continue with the same stride, so equal shapes make one
+ * run:
  *
  *     for (int64_t i = 0; i < plan.outer; i++) {
  *         int64_t a, b;
@@ -109,10 +113,10 @@ typedef struct hr_broadcast {
     int step_a, step_b;
 } hr_broadcast;
 
-/* Plans the walk. Shapes that numpy would not broadcast are refused, "graph.shape". */
+/* Fills in *out for two known shapes. Shapes that NumPy would not broadcast are refused, "graph.shape". */
 HR_API hr_status hr_broadcast_plan(hr_shape a, hr_shape b, hr_broadcast *out, hr_error *err);
 
-/* Where run number `i` begins in a and in b, in values. */
+/* The offsets, in values, at which run `i` begins in the two inputs. */
 static inline void hr_broadcast_run(const hr_broadcast *p, int64_t i, int64_t *a, int64_t *b)
 {
     *a = *b = 0;
@@ -124,24 +128,25 @@ static inline void hr_broadcast_run(const hr_broadcast *p, int64_t i, int64_t *a
     }
 }
 
-/* ---- outputs of kernels that move values of any type ---- */
+/* ---- outputs of kernels that copy values of any type ---- */
 
-/* Begins output i, of any type. Numbers are written into the output itself. Of strings, *out is `scratch`: views are
- * gathered there, which may point into inputs, and hr_kernel_end_output makes an output that owns copies of them. Write
- * to *out, then call the end with the same two. */
+/* Begins output i, of any type; write its values to *out, then call hr_kernel_end_output with the same `scratch` and
+ * *out. For numbers, *out is the output itself. For strings, *out is `scratch`, which holds views that may point into
+ * inputs; hr_kernel_end_output then makes the output, with copies of the strings. */
 HR_API hr_status hr_kernel_begin_output(hr_kernel *k, int i, hr_shape shape, hr_tensor *scratch, hr_tensor **out,
                                         hr_error *err);
 HR_API hr_status hr_kernel_end_output(hr_kernel *k, int i, const hr_tensor *scratch, const hr_tensor *out,
                                       hr_error *err);
 
-/* Copies a block of shape `block` between two tensors of one type, from and to the index at which it begins in each,
- * one number for each dimension. The block must lie within both. */
+/* Copies a block of shape `block` between two tensors of one type. `from_at` and `to_at` are the indices at which the
+ * block begins in each, one number for each dimension. The block must lie within both tensors. */
 HR_API void hr_copy_block(const hr_tensor *from, const int64_t *from_at, hr_tensor *to, const int64_t *to_at,
                           hr_shape block);
 
 /* ---- constructors ---- */
 
-/* The body of a constructor with one input, and with two: a node of `op`, named by `opts` (NULL: after the op). */
+/* The body of a constructor with one input, and with two: makes a node of `op`, named by `opts` (NULL: after the
+ * op). */
 HR_API hr_node hr_unary_node(const char *op, hr_node x, const hr_name_opts *opts);
 HR_API hr_node hr_binary_node(const char *op, hr_node x, hr_node y, const hr_name_opts *opts);
 

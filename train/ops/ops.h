@@ -1,5 +1,5 @@
-/* Headrace, the ops: constructors of nodes. Every one takes .name; nodes that fail stick to the graph. An input that
- * is a variable stands for its value. What each computes, TensorFlow's documentation of the op says. */
+/* Headrace, ops: constructors of nodes. Those with options take .name. An error stays with the graph (hr_graph_error).
+ * A variable as an input stands for its value. Each op computes what TensorFlow documents for the op of its name. */
 #ifndef HR_OPS_H
 #define HR_OPS_H
 
@@ -22,7 +22,7 @@ typedef struct hr_placeholder_opts {
     size_t struct_size;
     const char *name;
 } hr_placeholder_opts;
-/* What a run is fed with; -1 in the shape varies. */
+/* A value that each run is fed with. A dimension of -1 may vary. */
 HR_API hr_node hr_placeholder_with(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_placeholder_opts *opts);
 #define hr_placeholder(...)                                                                                            \
     HR_CALL3_(hr_placeholder_with, hr_placeholder_opts, __VA_ARGS__, .struct_size = sizeof(hr_placeholder_opts))
@@ -30,11 +30,11 @@ HR_API hr_node hr_placeholder_with(hr_graph *g, hr_dtype dtype, hr_shape shape, 
 /* A constant; copies the tensor. */
 HR_API hr_node hr_const_with(hr_graph *g, const hr_tensor *value, const hr_name_opts *opts);
 #define hr_const(...) HR_CALL2_(hr_const_with, hr_name_opts, __VA_ARGS__, HR_NAMED_)
-/* Constants of the commonest kinds. */
-HR_API hr_node hr_scalar(hr_graph *g, hr_dtype dtype, double value);   /* of any type that reaches so far */
-HR_API hr_node hr_scalar_like(hr_node x, double value);                /* of x's type */
-HR_API hr_node hr_ints(hr_graph *g, const int64_t *values, int count); /* an int32 vector; int64 where one needs it */
-HR_API hr_node hr_shape_const(hr_graph *g, hr_shape shape);            /* a shape of known rank as such a vector */
+/* Short forms for common constants. */
+HR_API hr_node hr_scalar(hr_graph *g, hr_dtype dtype, double value);   /* `value` must be in the range of the type */
+HR_API hr_node hr_scalar_like(hr_node x, double value);                /* of the type of x */
+HR_API hr_node hr_ints(hr_graph *g, const int64_t *values, int count); /* int32 vector; int64 if a value needs it */
+HR_API hr_node hr_shape_const(hr_graph *g, hr_shape shape);            /* such a vector; the rank must be known */
 
 /* ---- one input ---- */
 
@@ -113,7 +113,7 @@ HR_UNARY_OP_(hr_log_softmax)
 #define hr_softmax(...) HR_UNARY_CALL_(hr_softmax, __VA_ARGS__)
 #define hr_log_softmax(...) HR_UNARY_CALL_(hr_log_softmax, __VA_ARGS__)
 
-/* ---- two inputs, broadcast as numpy does ---- */
+/* ---- two inputs; those from hr_add to hr_logical_or broadcast as in NumPy ---- */
 
 #define HR_BINARY_OP_(fn) HR_API hr_node fn##_with(hr_node x, hr_node y, const hr_name_opts *opts);
 HR_BINARY_OP_(hr_add) /* AddV2 */
@@ -137,13 +137,13 @@ HR_BINARY_OP_(hr_greater_equal)
 HR_BINARY_OP_(hr_logical_and)
 HR_BINARY_OP_(hr_logical_or)
 HR_BINARY_OP_(hr_bias_add)    /* x [..., n] + y [n] */
-HR_BINARY_OP_(hr_reshape)     /* y: the shape, int32 or int64; hr_shape_const, hr_ints */
+HR_BINARY_OP_(hr_reshape)     /* y: the shape, int32 or int64, for example by hr_shape_const */
 HR_BINARY_OP_(hr_expand_dims) /* y: the axis */
 HR_BINARY_OP_(hr_fill)        /* x: the shape, y: the value */
 HR_BINARY_OP_(hr_tile)
 HR_BINARY_OP_(hr_transpose) /* y: the permutation */
 HR_BINARY_OP_(hr_broadcast_to)
-/* x: logits [n, k], y: labels int32 or int64 [n]; the loss [n] (output 1: its gradient). */
+/* x: logits [n, k], y: labels [n], int32 or int64. Output 0: the loss [n], output 1: its gradient. */
 HR_BINARY_OP_(hr_sparse_softmax_cross_entropy)
 HR_BINARY_OP_(hr_softmax_cross_entropy) /* x: logits, y: labels, both [n, k] */
 /* max(x, 0) - x * y + log1p(exp(-|x|)), in one node; x: logits, y: labels. */
@@ -182,15 +182,15 @@ HR_BINARY_OP_(hr_sigmoid_cross_entropy)
 
 /* ---- matrices ---- */
 
-/* a @ b, by OpenBLAS in blocks that the pool shares out. It is loaded for the first product of floats (HR_NOT_FOUND,
- * "matmul.blas": it is not there), and set to one thread, which its threaded builds keep for the process: a program
- * that calls OpenBLAS itself may set another number after it. */
+/* Products of float and double are computed by OpenBLAS, in blocks that run in parallel on the pool. OpenBLAS is loaded
+ * when the first of them is planned (HR_NOT_FOUND, "matmul.blas": it is not installed) and set to one thread. This
+ * setting holds for the whole process: a program that calls OpenBLAS itself may set another number later. */
 typedef struct hr_matmul_opts {
     size_t struct_size;
     const char *name;
     bool transpose_a, transpose_b;
 } hr_matmul_opts;
-/* MatMul: the product of two matrices. */
+/* MatMul: the product a b of two matrices. */
 HR_API hr_node hr_matmul_with(hr_node a, hr_node b, const hr_matmul_opts *opts);
 #define hr_matmul(...) HR_CALL2_(hr_matmul_with, hr_matmul_opts, __VA_ARGS__, .struct_size = sizeof(hr_matmul_opts))
 
@@ -199,9 +199,9 @@ HR_API hr_node hr_matmul_with(hr_node a, hr_node b, const hr_matmul_opts *opts);
 typedef struct hr_reduce_opts {
     size_t struct_size;
     const char *name;
-    const int64_t *axes; /* with axis_count; default: all */
+    const int64_t *axes; /* axis_count of them; default: all */
     int axis_count;
-    bool keep_dims;
+    bool keep_dims; /* reduced axes stay, with length 1 */
 } hr_reduce_opts;
 #define HR_REDUCE_OP_(fn) HR_API hr_node fn##_with(hr_node x, const hr_reduce_opts *opts);
 HR_REDUCE_OP_(hr_reduce_sum)
@@ -220,55 +220,56 @@ HR_REDUCE_OP_(hr_reduce_any)
 #define hr_reduce_min(...) HR_REDUCE_CALL_(hr_reduce_min, __VA_ARGS__)
 #define hr_reduce_all(...) HR_REDUCE_CALL_(hr_reduce_all, __VA_ARGS__)
 #define hr_reduce_any(...) HR_REDUCE_CALL_(hr_reduce_any, __VA_ARGS__)
-HR_API hr_node hr_argmax(hr_node x, int axis); /* int64; the first of equals */
-/* The same of the least value. */
+HR_API hr_node hr_argmax(hr_node x, int axis); /* int64: the first index of the max value */
+/* The first index of the min value. */
 HR_API hr_node hr_argmin(hr_node x, int axis);
 
 /* ---- shapes and pieces ---- */
 
-HR_API hr_node hr_squeeze(hr_node x, const int64_t *axes, int axis_count); /* no axes: all of length 1 */
-HR_API hr_node hr_cast_to(hr_node x, hr_dtype dtype);                      /* Cast; `x` itself if it is of that type */
+HR_API hr_node hr_squeeze(hr_node x, const int64_t *axes, int axis_count); /* no axes: removes all of length 1 */
+HR_API hr_node hr_cast_to(hr_node x, hr_dtype dtype);                      /* Cast; gives `x` if it has this type */
 HR_API hr_node hr_concat(const hr_node *values, int count, int axis);      /* ConcatV2 */
-/* Slice: `size` values from `begin` on, a vector of each dimension's; a size of -1: up to the end. */
+/* Slice: in each dimension i, size[i] values from begin[i] on; a size of -1: up to the end. */
 HR_API hr_node hr_slice(hr_node x, hr_node begin, hr_node size);
 HR_API hr_node hr_gather(hr_node params, hr_node indices,
-                         int axis);                               /* GatherV2; of a variable, axis 0: ResourceGather */
-HR_API hr_node hr_one_hot(hr_node indices, int64_t depth);        /* float 1 and 0, a new last axis */
+                         int axis);                        /* GatherV2; for a variable and axis 0: ResourceGather */
+HR_API hr_node hr_one_hot(hr_node indices, int64_t depth); /* float, 1 and 0, with a new last axis */
 HR_API hr_node hr_where(hr_node condition, hr_node x, hr_node y); /* SelectV2 */
 /* AddN: the sum of nodes of one shape. */
 HR_API hr_node hr_add_n(const hr_node *values, int count);
 
-/* ---- ids of rows: `ids` int64 [nnz], row r has those from splits[r] up to splits[r + 1], int32 [n + 1] ---- */
+/* ---- rows of ids: `ids` int64 [nnz], `splits` int32 [n + 1]; row r has ids[splits[r]] ... ids[splits[r + 1] - 1] ---- */
 
 typedef struct hr_lookup_opts {
     size_t struct_size;
     const char *name;
     hr_combiner combiner; /* default: mean */
     hr_node weights;      /* float [nnz]; default: 1 each */
-    float max_norm;       /* rows of the table are clipped to this norm first; default: not */
+    float max_norm;       /* rows of the table are first clipped to this norm; default: not clipped */
 } hr_lookup_opts;
-/* Rows of a variable [buckets, dim], combined by row: float [n, dim]. Ids below 0 count for nothing (with weights and
- * another combiner than sum, so do weights of 0 and less), rows without ids give zeros. */
+/* Looks up the ids of each row in a variable float [buckets, dim] and combines what is found: float [n, dim]. Ids below
+ * 0 are ignored; with a combiner other than HR_SUM, so are ids with weights <= 0. A row without ids gives zeros. An id
+ * >= buckets fails the run. */
 HR_API hr_node hr_embedding_lookup_sparse_with(hr_node table, hr_node ids, hr_node splits, const hr_lookup_opts *opts);
 #define hr_embedding_lookup_sparse(...)                                                                                \
     HR_CALL3_(hr_embedding_lookup_sparse_with, hr_lookup_opts, __VA_ARGS__, .struct_size = sizeof(hr_lookup_opts))
-/* How often each id from 0 to depth - 1 stands in a row, or the sum of its weights: float [n, depth]. `weights` may be
- * none. */
+/* For each row, the number of occurrences of each id from 0 to depth - 1, or the sum of its weights: float [n, depth].
+ * `weights`: float [nnz], or no node. */
 HR_API hr_node hr_multi_hot(hr_node ids, hr_node splits, hr_node weights, int64_t depth);
 
-/* ---- effects ---- */
+/* ---- nodes that are run for their effect ---- */
 
 HR_API hr_node hr_group(hr_graph *g, const hr_node *nodes, int count, const char *name); /* NoOp that runs after all */
-/* The variable's value becomes `value`, or grows, or falls by it. A node that is run for its effect. */
+/* Sets the variable to `value`, adds `value` to it, subtracts `value` from it. */
 HR_API hr_node hr_assign(hr_node variable, hr_node value);
 HR_API hr_node hr_assign_add(hr_node variable, hr_node value);
 HR_API hr_node hr_assign_sub(hr_node variable, hr_node value);
 
-/* ---- random values of a shape (int32 or int64 vector) ---- */
+/* ---- random values; `shape` is an int32 or int64 vector; seed 0: from the graph's seed ---- */
 
 HR_API hr_node hr_uniform_values(hr_node shape, hr_dtype dtype, int64_t seed); /* [0, 1) */
-HR_API hr_node hr_normal_values(hr_node shape, hr_dtype dtype, int64_t seed);  /* mean 0, deviation 1 */
-/* The same, drawn again where it is beyond two deviations. */
+HR_API hr_node hr_normal_values(hr_node shape, hr_dtype dtype, int64_t seed);  /* mean 0, standard deviation 1 */
+/* The same, but values beyond two standard deviations are drawn again. */
 HR_API hr_node hr_truncated_normal_values(hr_node shape, hr_dtype dtype, int64_t seed);
 
 #ifdef __cplusplus

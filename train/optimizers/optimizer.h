@@ -1,8 +1,8 @@
-/* Headrace, the optimizer kit: what a kind of optimizer is made of. The library's own kinds, and kinds from outside, use
- * this header and the op kit. A kind is one file: its update rules, the ops that run them, a descriptor, and last the
- * constructor that users call. The comment at the end of this file has a whole one.
+/* Headrace, the optimizer kit, for new kinds of optimizers. The library's own kinds and those of users need this header
+ * and the op kit. A kind is one file: its update rules, the ops that run them, a descriptor, and last the constructor
+ * that users call. The comment at the end of this file is a complete example.
  *
- * What is declared here is versioned with the descriptor, by HR_OPTIMIZER_ABI. */
+ * HR_OPTIMIZER_ABI is the version of the descriptor and of all declarations here. */
 #ifndef HR_OPTIMIZER_H
 #define HR_OPTIMIZER_H
 
@@ -15,28 +15,29 @@ extern "C" {
 
 /* The version of this kit. */
 enum { HR_OPTIMIZER_ABI = 1 };
-/* The most parameters and slots of a kind, numbers of a rule, and bytes of a scope's name. */
+/* The max number of parameters and slots of a kind, of numbers of a rule, and of bytes of a scope's name. */
 enum { HR_MAX_PARAMETERS = 10, HR_MAX_SLOTS = 2, HR_MAX_RULE_NUMBERS = 8, HR_MAX_SCOPE = 512 };
 
 /* ---- update rules ----
  *
- * A rule changes values that lie in a row: `n` values w of the variable and a, b of its slots, by the gradient g. `p`
- * are the rule's numbers: what is the same for all values. Nothing overlaps; g is not changed; a slot that the rule does
- * not have is NULL. */
+ * A rule updates consecutive values: `n` values w of the variable and a, b of its slots, by the gradient g. `p` are the
+ * rule's numbers, which are the same for all values, such as the learning rate. The arrays do not overlap, and g is not
+ * changed. A slot that the rule does not have is NULL, except that sparse updates of narrow rows may pass scratch
+ * memory for it. */
 typedef void hr_rule_f32(float *w, float *a, float *b, const float *g, int64_t n, const float *p);
 typedef void hr_rule_f64(double *w, double *a, double *b, const double *g, int64_t n, const double *p);
 
-/* A rule in all its forms, as HR_RULE defines it. */
+/* A rule with its compiled variants, as HR_RULE defines it. */
 typedef struct hr_rule {
     const char *name;
     int slots;
-    double nanoseconds;                    /* for one value, about: decides how many threads are worth it */
-    hr_rule_f32 *portable, *avx2, *avx512; /* the last two: NULL where there is none */
+    double nanoseconds;                    /* estimated time for one value; decides how many threads run it */
+    hr_rule_f32 *portable, *avx2, *avx512; /* avx2, avx512: NULL if the processor's family has none */
     hr_rule_f64 *f64;
 } hr_rule;
 
-/* Defines the rule NAME##_rule from one body, compiled for float and double, and for float with AVX2 and AVX-512 too. In
- * the body, T is the type:
+/* Defines the rule NAME##_rule from one body. It is compiled for float and for double, and on x86-64 also for float
+ * with AVX2 and with AVX-512. In the body, T is the type:
  *
  *     HR_RULE(descent, 0, 0.2, {
  *         const T rate = p[0];
@@ -82,43 +83,46 @@ typedef struct hr_rule {
 #define HR_RULE_AVX_NAMES_(NAME) NULL, NULL
 #endif
 
-/* The rule's function for this processor. */
+/* The fastest float variant of the rule that this processor can run. */
 HR_API hr_rule_f32 *hr_rule_choose(const hr_rule *rule);
 
 /* ---- ops that run a rule: for compute ----
  *
- * Inputs 0, 1, ... of such an op are the handles of the variable and of the rule's slots. The op is HR_STATEFUL and
- * HR_NO_GRADIENT, of attribute "T:floats"; a sparse one has "Tindices:indices" and "_sum_duplicates:bool=false", which
- * says that the gradients of a row given twice are summed before the one update of that row. */
+ * Inputs 0, 1, ... of such an op are the handles of the variable and of the rule's slots. The op has the traits
+ * HR_STATEFUL and HR_NO_GRADIENT and the attribute "T:floats". A sparse op also has the attributes "Tindices:indices"
+ * and "_sum_duplicates:bool=false". If the latter is true, the gradients of the same row are summed first, and the row
+ * is updated once; otherwise they are applied one after the other. */
 typedef struct hr_update {
     const hr_rule *rule;
-    int grad;                      /* the input with the gradient */
-    int indices;                   /* the input with its rows; 0: the gradient is dense */
-    double p[HR_MAX_RULE_NUMBERS]; /* the rule's numbers, all exact in the type of the variable */
+    int grad;                      /* number of the input with the gradient */
+    int indices;                   /* number of the input with its row indices; 0: the gradient is dense */
+    double p[HR_MAX_RULE_NUMBERS]; /* the rule's numbers, exact in the variable's type */
 } hr_update;
 
-/* A scalar input of the variable's type; else "optimizer.scalar". */
+/* Reads an input of one value, float or double. Another number of values is refused, "optimizer.scalar". */
 HR_API hr_status hr_update_number(hr_kernel *k, int input, double *out, hr_error *err);
-/* Checks all inputs, then runs the rule over the variable in place, on several threads where that is worth it. Refuses
- * shapes that do not fit, "optimizer.shape", and rows out of range, "optimizer.index"; then nothing has changed. */
+/* Checks all inputs, then runs the rule on the variable in place, in several threads if that is faster. Refuses shapes
+ * that do not fit, "optimizer.shape", and row indices out of range, "optimizer.index", before anything is changed. */
 HR_API hr_status hr_update_run(hr_kernel *k, const hr_update *update, hr_error *err);
 
-/* ---- the parts of a sparse update, for kinds that are more than a rule by row ---- */
+/* ---- parts of a sparse update, for kinds that need more than a rule for each row ---- */
 
-/* A sparse gradient beside the tables that it will change: the variable's values and its slots'. */
+/* A sparse gradient, and the tables that it will change: the values of the variable and of its slots. Borrows all. */
 typedef struct hr_sparse_update {
     const hr_tensor *grad, *indices;
-    int64_t rows, width; /* of the variable; values of a row */
+    int64_t rows, width; /* rows of the variable; values in a row */
     size_t row_bytes;
-    int tables; /* whose rows are prefetched: 0 at first */
+    int tables; /* number of tables whose rows are prefetched; hr_sparse_check sets 0 */
     const void *table[1 + HR_MAX_SLOTS];
 } hr_sparse_update;
 
-/* Checks that the indices are rows of the variable and the gradient has one row an index, and describes them. */
+/* Checks that each index is a row of the variable, else "optimizer.index", and that the gradient has one row for each
+ * index, else "optimizer.shape". Fills in *out. */
 HR_API hr_status hr_sparse_check(const hr_tensor *variable, const hr_tensor *grad, const hr_tensor *indices,
                                  hr_sparse_update *out, hr_error *err);
-/* Sums the rows that come twice: gives *rows, int64 [*count] in the order of first occurrence, and *sums, *count rows
- * of the gradient's type. Both are temporary memory of the kernel. */
+/* Sums the gradients of the same row. Lends *rows, int64 [*count], the different rows in the order of their first
+ * occurrence, and *sums, *count rows of the gradient's type. Both are temporary memory of the kernel. A gradient of
+ * more than INT32_MAX / 8 rows is refused, "optimizer.rows". */
 HR_API hr_status hr_sparse_sum_rows(hr_kernel *k, const hr_sparse_update *of, const int64_t **rows, const void **sums,
                                     int64_t *count, hr_error *err);
 
@@ -127,27 +131,27 @@ HR_API hr_status hr_sparse_sum_rows(hr_kernel *k, const hr_sparse_update *of, co
 /* The first two parameters of every kind. */
 enum { HR_LEARNING_RATE, HR_DECAY, HR_OWN_PARAMETER };
 
-/* A parameter that a kind understands: its name, defaults and range. */
+/* A parameter of a kind: its variable, defaults and range. */
 typedef struct hr_parameter_spec {
-    const char *hyper;      /* the variable that keeps it (v2); NULL: a constant */
-    double usual, v1_usual; /* defaults */
-    double least, most;     /* what is accepted */
+    const char *hyper;      /* name of the variable that holds it; NULL, or with .v1: a constant */
+    double usual, v1_usual; /* the default, and that with .v1 */
+    double least, most;     /* the min and max value that are accepted */
 } hr_parameter_spec;
 
-/* A variable beside each trained one, of its shape. */
+/* A variable that each trained variable has in addition, of its type and shape. */
 typedef struct hr_slot {
     const char *name;
-    int initial; /* the parameter whose value it begins with; 0: it begins with 0 */
+    int initial; /* number of the parameter that gives the initial value; 0: the initial value is 0 */
 } hr_slot;
 
-/* One minimize under way: nodes that all variables share. Kinds only read it, but for `shared`. */
+/* One call of minimize: the nodes that all variables share. A kind changes only `shared`. */
 typedef struct hr_minimizer {
     hr_graph *g;
     const hr_optimizer *optimizer;
-    hr_node iterations; /* an int64 variable; none: nobody counts */
-    hr_node shared[4];  /* the kind's own, from begin to finish */
+    hr_node iterations; /* an int64 variable; no node: iterations are not counted */
+    hr_node shared[4];  /* for the kind, from begin to finish */
     const char *prefix; /* "training/", or "" */
-    /* The library's own. */
+    /* For the library only. */
     char scope[HR_MAX_SCOPE];
     hr_node hyper[HR_MAX_PARAMETERS], learning_rate;
 } hr_minimizer;
@@ -156,27 +160,27 @@ typedef struct hr_minimizer {
 typedef struct hr_minimize_target {
     hr_node variable; /* the handle */
     hr_dtype dtype;
-    hr_gradient gradient; /* indices: none if dense */
+    hr_gradient gradient; /* without indices if dense */
     hr_node slot[HR_MAX_SLOTS];
 } hr_minimize_target;
 
-/* A kind of optimizer: its parameters, slots and update. */
+/* The descriptor of a kind: its parameters, slots and update. */
 typedef struct hr_optimizer_kind {
     struct {
         uint32_t abi_version, struct_size;
     } head;                             /* HR_OPTIMIZER_HEAD */
-    const char *name;                   /* for files that people write: "ftrl" */
-    const char *const *parameters;      /* their names, "learning_rate" and "decay" first; ends with NULL */
-    const hr_parameter_spec *parameter; /* one each */
-    const hr_graph_op *ops;             /* that update uses, ending with HR_GRAPH_OPS_END; NULL: known ones alone */
-    const hr_rule *const *rules;        /* all that the ops run, ending with NULL: tests compare their variants */
-    /* What the optimizer is called in messages and names of variables. Kinds may have a name in each family: "SGD", or
-     * "GradientDescent" or "Momentum" (v1). NULL: `name`. */
+    const char *name;                   /* in configuration files: "ftrl" */
+    const char *const *parameters;      /* their names, first "learning_rate" and "decay"; ends with NULL */
+    const hr_parameter_spec *parameter; /* one for each name */
+    const hr_graph_op *ops;             /* the kind's own ops, ending with HR_GRAPH_OPS_END; NULL: none */
+    const hr_rule *const *rules;        /* all rules of the ops, ending with NULL; tests compare their variants */
+    /* The optimizer's name in messages and in the names of variables. It may depend on options: "SGD", or with .v1
+     * "GradientDescent" or "Momentum". NULL: `name`. */
     const char *(*title)(const hr_optimizer *o);
-    int (*slots)(const hr_optimizer *o, const hr_slot **slot); /* how many; NULL: none */
-    void (*begin)(hr_minimizer *t);                            /* NULL: nothing to share */
+    int (*slots)(const hr_optimizer *o, const hr_slot **slot); /* gives their number; NULL: none */
+    void (*begin)(hr_minimizer *t);                            /* makes shared nodes; NULL: none */
     hr_node (*update)(hr_minimizer *t, const hr_minimize_target *v);
-    int (*finish)(hr_minimizer *t, hr_node *out); /* nodes to run after all updates, at most 2; NULL: none */
+    int (*finish)(hr_minimizer *t, hr_node *out); /* gives up to 2 nodes to run after all updates; NULL: none */
 } hr_optimizer_kind;
 
 #define HR_OPTIMIZER_HEAD                                                                                              \
@@ -186,11 +190,12 @@ typedef struct hr_optimizer_kind {
 
 /* ---- for constructors ---- */
 
-/* Gives an optimizer of `kind`, which is borrowed for good. `given[i]` is parameter i; NULL, also for `given`: its default. A value out of
- * range sticks to the optimizer, "optimizer.parameter", and so does a descriptor that does not fit, "optimizer.abi". */
+/* Gives an optimizer of `kind`, which is borrowed for ever. `given[i]` is the value of parameter i; if it or `given` is
+ * NULL, the parameter has its default. The optimizer keeps the first error: a value out of range,
+ * "optimizer.parameter", an incomplete kind, "optimizer.kind", or a descriptor of another version, "optimizer.abi". */
 HR_API hr_optimizer *hr_optimizer_new(const hr_optimizer_kind *kind, const double *const *given, bool v1,
                                       hr_node learning_rate_node);
-/* An option of the caller as a double in `place`; NULL stays NULL. For `given`. */
+/* Converts an option to double, in `place`, for `given`; NULL stays NULL. */
 static inline const double *hr_parameter_given(const float *option, double *place)
 {
     if (!option) return NULL;
@@ -200,24 +205,25 @@ static inline const double *hr_parameter_given(const float *option, double *plac
 
 /* ---- for kinds ---- */
 
-/* A parameter's value by its place in the kind's list; whether .v1 was given. */
+/* The value of a parameter by its number in the kind's list, and whether .v1 was given. */
 HR_API double hr_optimizer_value(const hr_optimizer *optimizer, int parameter);
 HR_API bool hr_optimizer_is_v1(const hr_optimizer *optimizer);
-/* The learning rate as a node, if it was given as one. */
+/* The option .learning_rate_node; no node if it was not given. */
 HR_API hr_node hr_optimizer_learning_rate_node(const hr_optimizer *optimizer);
 
-/* Parameter `i` in the variable's type; of the learning rate, after decay. */
+/* Parameter `i` as a node of the variable's type; the learning rate is that after decay. */
 HR_API hr_node hr_minimizer_number(hr_minimizer *t, const hr_minimize_target *v, int i);
-/* Parameter `i` as float32: its variable's value, or a constant. */
+/* Parameter `i` as a node of float32: the value of its variable, or a constant. The learning rate is that before
+ * decay. */
 HR_API hr_node hr_minimizer_float(hr_minimizer *t, int i);
-/* A number in the variable's type. */
+/* Casts a number to the variable's type. */
 HR_API hr_node hr_minimizer_cast(hr_node number, const hr_minimize_target *v);
-/* A variable of the optimizer's own: "<scope>/<name>". */
+/* Makes a variable of the optimizer, "<scope>/<name>", which is not trainable. */
 HR_API hr_node hr_minimizer_variable(hr_minimizer *t, const char *scope, const char *name, hr_dtype dtype,
                                      hr_shape shape, double initial);
 static inline bool hr_target_is_sparse(const hr_minimize_target *v) { return v->gradient.indices.graph != NULL; }
 
-/* A whole kind, SignSGD. A sparse gradient it refuses, as its op has no indices: "optimizer.shape".
+/* A complete kind, SignSGD. It refuses sparse gradients, "optimizer.shape", because its op has no indices.
  *
  *     #include <headrace/optimizer.h>
  *     #include <math.h>
