@@ -47,8 +47,9 @@ typedef struct hr_coding {
 
     /* Gives *decoder. `form` is the codec's. */
     hr_status (*decoder_new)(const void *form, void **decoder, hr_error *err);
-    /* Consumes what it needs of `from`, writes up to `capacity` decoded bytes to `to`, and sets *got to their number,
-     * even if it then fails. HR_OK: there may be more; HR_END: the whole file is decoded; or a failure. */
+    /* Consumes what it needs of `from`, writes up to `capacity` decoded bytes to `to`, and sets *got, which is 0 at the
+     * call, to their number, even if it then fails. HR_OK: there may be more; HR_END: the whole file is decoded; or a
+     * failure. */
     hr_status (*decode)(void *decoder, hr_codec_source *from, char *to, size_t capacity, size_t *got, hr_error *err);
     void (*decoder_free)(void *decoder);
 
