@@ -238,7 +238,7 @@ HR_API hr_node hr_where(hr_node condition, hr_node x, hr_node y); /* SelectV2 */
 /* AddN: the sum of nodes of one shape. */
 HR_API hr_node hr_add_n(const hr_node *values, int count);
 
-/* ---- rows of ids: `ids` int64 [nnz], `splits` int32 [n + 1]; row r has ids[splits[r]] ... ids[splits[r + 1] - 1] ---- */
+/* ---- rows of ids: `ids` int64 [nnz], `splits` int32 [n + 1]; row r: ids[splits[r]] to ids[splits[r + 1] - 1] ---- */
 
 typedef struct hr_lookup_opts {
     size_t struct_size;
