@@ -143,7 +143,7 @@ typedef struct hr_train_result {
 typedef struct hr_train_opts {
     size_t struct_size;
     /* At most one of the two; default: until the input ends. */
-    int64_t steps;         /* makes so many more steps */
+    int64_t steps;         /* the number of steps to make */
     int64_t max_steps;     /* until global_step has reached it */
     hr_hook *const *hooks; /* takes */
     int hook_count;

@@ -247,7 +247,7 @@ typedef struct hr_lookup_opts {
     hr_node weights;      /* float [nnz]; default: 1 each */
     float max_norm;       /* rows of the table are first clipped to this norm; default: not clipped */
 } hr_lookup_opts;
-/* Looks up the ids of each row in a variable float [buckets, dim] and combines what is found: float [n, dim]. Ids below
+/* Looks up the ids of each row in a variable float [buckets, dim] and combines their values: float [n, dim]. Ids below
  * 0 are ignored; with a combiner other than HR_SUM, so are ids with weights <= 0. A row without ids gives zeros. An id
  * >= buckets fails the run. */
 HR_API hr_node hr_embedding_lookup_sparse_with(hr_node table, hr_node ids, hr_node splits, const hr_lookup_opts *opts);
