@@ -1,5 +1,6 @@
-/* Every op that is built in, from the lists of the rooms that have ops. */
+/* Every op and every pass that is built in, from the lists of the rooms that have some. */
 #include "train/graph/graph_op.h"
+#include "train/graph/pass.h"
 
 #include <string.h>
 
@@ -28,4 +29,19 @@ const hr_graph_op *hr_graph_op_at(int i)
         for (const hr_graph_op *op = files[f]; op->name; op++)
             if (i-- == 0) return op;
     return NULL;
+}
+
+#define HR_GRAPH_PASS(name) extern const hr_graph_pass hr_graph_pass_##name;
+#include "train/passes/passes.def"
+#undef HR_GRAPH_PASS
+
+static const hr_graph_pass *const passes[] = {
+#define HR_GRAPH_PASS(name) &hr_graph_pass_##name,
+#include "train/passes/passes.def"
+#undef HR_GRAPH_PASS
+};
+
+const hr_graph_pass *hr_graph_pass_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof passes / sizeof *passes) ? passes[i] : NULL;
 }

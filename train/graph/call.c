@@ -46,14 +46,11 @@ void hr__callees_free(hr_session *s)
 static hr_status plan_callee(hr_callee *c, hr__plan **out, hr_error *err)
 {
     const hr_function *f = c->function;
-    hr_feed *feeds = hr_calloc((size_t)f->inputs + 1, sizeof *feeds);
     hr_node *fetches = hr_malloc(sizeof *fetches * (size_t)(f->outputs + f->controls + 1));
-    hr_status st = feeds && fetches ? HR_OK : hr_no_memory(err, "a function");
-    for (int i = 0; st == HR_OK && i < f->inputs; i++) feeds[i].node = f->input[i];
+    hr_status st = fetches ? HR_OK : hr_no_memory(err, "a function");
     for (int i = 0; st == HR_OK && i < f->outputs + f->controls; i++)
         fetches[i] = i < f->outputs ? f->output[i] : f->control[i - f->outputs];
-    if (st == HR_OK) st = hr__plan_new(&c->instance, f, feeds, f->inputs, fetches, f->outputs + f->controls, out, err);
-    hr_free(feeds);
+    if (st == HR_OK) st = hr__plan_new(&c->instance, f, f->input, f->inputs, fetches, f->outputs + f->controls, out, err);
     hr_free(fetches);
     if (st != HR_OK) hr_error_prefix(err, "function '%s': ", f->name);
     return st;

@@ -21,13 +21,14 @@ enum {
 static void record(hr__frame *frame, const hr__step *step, hr_status status, hr_error *err)
 {
     hr__run *run = frame->run;
+    const int32_t index = (int32_t)(step - frame->plan->steps);
     if (status == HR_CANCELLED && atomic_load_explicit(&run->stop, memory_order_acquire)) return;
     hr__blame(err, step->node);
     uv_mutex_lock(&run->session->lock);
     /* Of several failures that of the oldest node is reported, the same on every run if all of them occur. */
-    if (frame->status == HR_OK || step->handle.id < frame->failed_id) {
+    if (frame->status == HR_OK || index < frame->failed_step) {
         frame->status = status;
-        frame->failed_id = step->handle.id;
+        frame->failed_step = index;
         frame->error = *err;
     }
     uv_mutex_unlock(&run->session->lock);

@@ -37,6 +37,12 @@ const char *hr_node_op(hr_node node)
     return n ? n->op->name : "";
 }
 
+const hr_graph_op *hr_node_descriptor(hr_node node)
+{
+    const hr__node *n = hr__node_of(node);
+    return n ? n->op : NULL;
+}
+
 hr_dtype hr_node_dtype(hr_node node)
 {
     const hr__node *n = hr__node_of(node);

@@ -191,6 +191,8 @@ typedef struct hr_session_opts {
     const int *workers; /* of the pool's workers at most so many; default: all. 0: the caller does everything */
     hr_session *share;  /* has variables and other resources in common with that session, by their names, whatever the
                          * graph; they live until the last of these sessions is freed. Default: has its own */
+    const char *passes; /* which passes rewrite what a run needs (pass.h): "none", "all", "exact,arithmetic", "-fold".
+                         * Default: "exact", those that give the same bits */
 } hr_session_opts;
 /* Gives a session; NULL: no memory. It borrows the graph, whose later nodes it knows as well. */
 HR_API hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *opts);

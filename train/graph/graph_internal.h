@@ -82,6 +82,9 @@ typedef struct hr__node {
     int32_t place;      /* among the nodes of a file: where they are written */
     int variable;       /* 1 + the variable whose handle it is; 0: none */
     uint32_t mark;      /* the newest node that took it as a control input has this number */
+    /* 1 + the node that computes the same outputs first, and more after them; 1 + the node that it does that for; 0:
+     * none. Where a plan needs both, one stands for both (rewrite.c). */
+    int32_t extended, extends;
 } hr__node;
 
 typedef struct hr__scope {
@@ -279,13 +282,23 @@ hr_status hr__node_state_get(hr__instance *in, int32_t id, hr__node_state **out,
 hr_status hr__fixed_outputs(hr__instance *in, int32_t id, const hr_tensor **out, hr_error *err);
 void hr__instance_free(hr__instance *in);
 
+/* ---- rewrite.c: the copy that a plan is made of ---- */
+
+struct hr_rewrite;
+/* What the fetches need, short of the feeds. `names`: nodes can be found by them, and no two have the same. */
+hr_status hr__rewrite_begin(hr_graph *g, const hr_node *feeds, int feed_count, const hr_node *fetches, int fetch_count,
+                            bool names, struct hr_rewrite **out, hr_error *err);
+hr_status hr__rewrite_run(struct hr_rewrite *r, const char *passes, hr_error *err);
+/* The user's node that node `id` of the copy is; -1: it is fed, or a pass made it. */
+int32_t hr__rewrite_origin(const struct hr_rewrite *r, int32_t id);
+
 /* ---- session_plan.c: steps and slots, fixed once made; a run of it has a frame ---- */
 
 enum { HR__MAX_HANDLES = 64 /* inputs of a node that are resources */ };
 
 typedef struct hr__step {
     const hr__node *node;
-    hr_node handle;
+    hr_node handle;         /* in the user's graph; of what a pass made, in the plan's */
     void *state;
     uv_mutex_t *alone;      /* of the node's state */
     int32_t *slot;          /* of each input */
@@ -313,9 +326,10 @@ typedef struct hr__plan {
     int number;                     /* of the session's `plans` */
     hr__arena arena;
     hr_view key; /* ids and outputs of what is fed and fetched */
+    struct hr_rewrite *graph; /* its nodes */
+    hr__instance own;         /* states of those that passes made */
     int feeds, fetches;
     int32_t *feed_slot, *fetch_slot; /* fetch -1: an operation */
-    const hr_node *feed_node;
     int step_count, input_count, slot_count, value_count;
     hr__step *steps;
     int32_t *slot_uses; /* how many inputs and fetches want it; of fed and fixed ones never less than 1 */
@@ -331,7 +345,7 @@ typedef struct hr__plan {
 } hr__plan;
 
 /* `function`: whose plan it is, NULL if of none. Its inputs and results may be resources. */
-hr_status hr__plan_new(hr__instance *in, const hr_function *function, const hr_feed *feeds, int feed_count,
+hr_status hr__plan_new(hr__instance *in, const hr_function *function, const hr_node *feeds, int feed_count,
                        const hr_node *fetches, int fetch_count, hr__plan **out, hr_error *err);
 void hr__plan_free(hr__plan *plan); /* its frames, too */
 
@@ -368,7 +382,7 @@ typedef struct hr__frame {
     bool parallel, measure;
     int depth; /* calls that it is within */
     hr_status status;
-    int32_t failed_id;
+    int32_t failed_step; /* the one that is reported */
     hr_error error;
     /* Of a parallel one. */
     atomic_int *pending; /* by step */
@@ -404,6 +418,7 @@ struct hr_session {
     hr_graph *graph;
     bool joined, inline_only;
     bool always_parallel; /* tests: even where it does not pay */
+    char *passes;         /* of hr_session_opts; NULL: those that give the same bits */
     hr__buffers *buffers;
     hr__resources *resources;
     uv_mutex_t planning; /* over `instance`; taken before `lock` */

@@ -206,6 +206,8 @@ HR_API void hr_graph_use(hr_graph *g, const hr_graph_op *op);
 /* The library's own op of that name; NULL: there is none. */
 HR_API const hr_graph_op *hr_graph_op_named(const char *name);
 HR_API const hr_graph_op *hr_graph_op_at(int i); /* i = 0, 1, ...; NULL after the last one */
+/* A node's op; without compute where TensorFlow has the op and the library no kernel. NULL: no node. Borrows. */
+HR_API const hr_graph_op *hr_node_descriptor(hr_node node);
 
 /* ---- for shape ---- */
 

@@ -132,9 +132,14 @@ static hr_status make_plan(hr_session *s, const hr_feed *feeds, int feed_count, 
     uv_mutex_unlock(&s->lock);
     if (*out) return HR_OK;
     hr__plan *plan;
-    HR_TRY(hr__plan_new(&s->instance, NULL, feeds, feed_count, fetches, fetch_count, &plan, err));
+    hr_node *fed = hr_malloc(sizeof *fed * ((size_t)feed_count + 1));
+    if (!fed) return hr_no_memory(err, "a plan");
+    for (int i = 0; i < feed_count; i++) fed[i] = feeds[i].node;
+    hr_status st = hr__plan_new(&s->instance, NULL, fed, feed_count, fetches, fetch_count, &plan, err);
+    hr_free(fed);
+    HR_TRY(st);
     uv_mutex_lock(&s->lock);
-    const hr_status st = keep(s, plan, key, err);
+    st = keep(s, plan, key, err);
     uv_mutex_unlock(&s->lock);
     if (st != HR_OK) hr__plan_free(plan);
     if (st == HR_OK) *out = plan;

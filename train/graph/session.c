@@ -13,12 +13,13 @@ hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *given)
     s->graph = g;
     s->instance = (hr__instance){.graph = g, .session = s};
     s->inline_only = workers && *workers == 0;
+    s->passes = opts.passes ? hr_strdup(opts.passes) : NULL;
     s->lock_made = uv_mutex_init(&s->lock) == 0;
     s->planning_made = uv_mutex_init(&s->planning) == 0;
     s->buffers = hr__buffers_new();
     s->resources = opts.share ? hr__resources_share(opts.share->resources) : hr__resources_new();
     s->client = (hr__client){.run_one = hr__execute_one, .max_workers = workers ? *workers : -1};
-    if (s->lock_made && s->planning_made && s->buffers && s->resources) {
+    if (s->lock_made && s->planning_made && s->buffers && s->resources && (s->passes || !opts.passes)) {
         s->joined = !s->inline_only && hr__pool_join(&s->client, NULL) == HR_OK;
         if (s->joined || s->inline_only) return s;
     }
@@ -35,6 +36,7 @@ void hr_session_free(hr_session *s)
     hr__instance_free(&s->instance);
     hr__resources_leave(s->resources);
     hr__buffers_close(s->buffers);
+    hr_free(s->passes);
     if (s->planning_made) uv_mutex_destroy(&s->planning);
     if (s->lock_made) uv_mutex_destroy(&s->lock);
     hr_free(s);

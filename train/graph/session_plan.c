@@ -1,10 +1,11 @@
-/* What one pair of feeds and fetches needs: the nodes that the fetches depend on, short of the feeds, in the order
- * in which they were made, which is an order that works. Made once, then found again.
+/* What one pair of feeds and fetches needs, as steps: the nodes of the copy that passes have rewritten (rewrite.c), in
+ * its order. Made once, then found again.
  *
  * Nodes that use one variable run in that order, too, unless all only read it; and whoever was given the variable's
  * value is done before it is changed, so that it is changed in place. All these edges lead from older to newer
  * nodes: there can be no cycle, and the result depends on no thread. */
 #include "train/graph/graph_internal.h"
+#include "train/graph/pass.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,14 +36,9 @@ typedef struct users {
 
 typedef struct planner {
     hr__instance *in;
-    hr_graph *g;
-    const hr_feed *feeds;
-    const hr_node *fetches;
-    int feed_count, fetch_count;
+    hr_graph *g; /* the copy: what is fed are its first nodes */
     const hr_function *function;
     hr__plan *plan;
-    int *feed_at, *next_feed;   /* by node: 1 + its newest feed; by feed: 1 + another one of its node; 0: none */
-    uint8_t *needed;            /* by node */
     int32_t *step_of, *slot_of; /* by node; of its first output. -1: none */
     int32_t *fixed_nodes;
     int fixed_count;
@@ -52,73 +48,26 @@ typedef struct planner {
     hr_error *err;
 } planner;
 
-/* ---- which nodes ---- */
-
-static int feed_of(const planner *p, int32_t id, int32_t output)
-{
-    for (int i = p->feed_at[id]; i > 0; i = p->next_feed[i - 1])
-        if (p->feeds[i - 1].node.output == output) return i - 1;
-    return -1;
-}
-
-static hr_status check_fetch(const planner *p, hr_node node)
-{
-    const hr__node *n = hr__node_of(node);
-    if (n && node.graph == p->g && node.output < n->outputs) return HR_OK;
-    return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.fetch",
-                   "session: expected nodes of its graph to fetch or feed, got %s", n ? n->name : "none");
-}
-
-static hr_status take_feeds(planner *p)
-{
-    for (int i = 0; i < p->feed_count; i++) {
-        const hr_node node = p->feeds[i].node;
-        HR_TRY(check_fetch(p, node));
-        if (node.output < 0 || (hr_node_dtype(node) == HR_RESOURCE && !p->function))
-            return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed",
-                           "session: expected to feed a node's value, but '%s' has none; feed the nodes that read it",
-                           hr_node_name(node));
-        if (feed_of(p, node.id, node.output) >= 0)
-            return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed",
-                           "session: expected one feed for each node, got several for '%s'", hr_node_name(node));
-        p->next_feed[i] = p->feed_at[node.id];
-        p->feed_at[node.id] = i + 1;
-    }
-    return HR_OK;
-}
-
-/* Of a variable that the graph knows, its value is fetched in its place. */
-static hr_status check_fetches(const planner *p)
-{
-    for (int i = 0; i < p->fetch_count; i++) {
-        HR_TRY(check_fetch(p, p->fetches[i]));
-        if (p->fetches[i].output >= 0 && hr_node_dtype(p->fetches[i]) == HR_RESOURCE && !p->function)
-            return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.fetch",
-                           "session: expected to fetch a value, but '%s' is a resource; fetch a node that reads it",
-                           hr_node_name(p->fetches[i]));
-    }
-    return HR_OK;
-}
-
 /* A constant that waits for others is computed in its turn. */
 static bool is_fixed(const hr__node *n) { return n->op->traits & HR_FIXED && n->controls == 0; }
 
-static void need(planner *p, hr_node node)
+/* Of a variable that the graph knows, its value is fetched in its place. */
+static hr_status check_ends(const planner *p)
 {
-    if (node.output < 0 || feed_of(p, node.id, node.output) < 0) p->needed[node.id] = 1;
-}
-
-/* Inputs are older than what uses them: one pass from the newest node to the oldest. */
-static void mark_needed(planner *p)
-{
-    for (int i = 0; i < p->fetch_count; i++) need(p, p->fetches[i]);
-    for (int32_t id = p->g->node_count - 1; id >= 0; id--) {
-        if (!p->needed[id]) continue;
-        const hr__node *n = p->g->nodes[id];
-        if (is_fixed(n)) continue;
-        for (int i = 0; i < n->inputs; i++) need(p, n->input[i]);
-        for (int i = 0; i < n->controls; i++) need(p, n->control[i]);
+    const hr__plan *plan = p->plan;
+    for (int i = 0; i < plan->feeds + plan->fetches && !p->function; i++) {
+        const bool feed = i < plan->feeds;
+        const hr_node node = feed ? hr_rewrite_feed(plan->graph, i) : hr_rewrite_fetch(plan->graph, i - plan->feeds);
+        if (node.output < 0 || hr_node_dtype(node) != HR_RESOURCE) continue;
+        return feed
+                   ? hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed",
+                             "session: expected to feed a node's value, but '%s' has none; feed the nodes that read it",
+                             hr_node_name(node))
+                   : hr_fail(p->err, HR_INVALID_ARGUMENT, "session.fetch",
+                             "session: expected to fetch a value, but '%s' is a resource; fetch a node that reads it",
+                             hr_node_name(node));
     }
+    return HR_OK;
 }
 
 /* ---- slots and steps ---- */
@@ -147,8 +96,8 @@ static hr_status check_kernel(const planner *p, const hr__node *n)
 static hr_status session_plan_lay_out(planner *p)
 {
     hr__plan *plan = p->plan;
-    for (int32_t id = 0; id < p->g->node_count; id++) {
-        if (!p->needed[id]) continue;
+    for (int32_t id = 0; id < plan->feeds; id++) plan->feed_slot[id] = p->slot_of[id] = plan->slot_count++;
+    for (int32_t id = plan->feeds; id < p->g->node_count; id++) {
         const hr__node *n = p->g->nodes[id];
         HR_TRY(check_kernel(p, n));
         plan->switches |= (n->op->traits & HR_SWITCHES) != 0;
@@ -161,15 +110,26 @@ static hr_status session_plan_lay_out(planner *p)
             p->step_of[id] = plan->step_count++;
         }
     }
-    for (int i = 0; i < p->feed_count; i++) plan->feed_slot[i] = plan->slot_count++;
     return HR_OK;
 }
 
-static int32_t slot(const planner *p, hr_node node)
+static int32_t slot(const planner *p, hr_node node) { return node.output < 0 ? -1 : p->slot_of[node.id] + node.output; }
+
+/* Where a node's state is kept: with the user's node, or with the plan. */
+static hr__instance *keeper(const planner *p, int32_t id, hr_node *handle)
 {
-    if (node.output < 0) return -1;
-    const int feed = feed_of(p, node.id, node.output);
-    return feed >= 0 ? p->plan->feed_slot[feed] : p->slot_of[node.id] + node.output;
+    const int32_t origin = hr__rewrite_origin(p->plan->graph, id);
+    hr__instance *in = origin >= 0 ? p->in : &p->plan->own;
+    const hr_node node = {in->graph, origin >= 0 ? origin : id, p->g->nodes[id]->outputs > 0 ? 0 : -1};
+    if (handle) *handle = node;
+    return in;
+}
+
+static hr_status fixed_outputs(const planner *p, int32_t id, const hr_tensor **out)
+{
+    hr_node handle;
+    hr__instance *in = keeper(p, id, &handle);
+    return hr__fixed_outputs(in, handle.id, out, p->err);
 }
 
 /* Inputs that are variables where the op wants their values. */
@@ -202,9 +162,11 @@ static hr_status session_plan_make_step(planner *p, int32_t id)
     const hr__node *n = p->g->nodes[id];
     hr__step *step = &plan->steps[p->step_of[id]];
     hr__node_state *state;
-    HR_TRY(hr__node_state_get(p->in, id, &state, p->err));
+    hr_node handle;
+    hr__instance *in = keeper(p, id, &handle);
+    HR_TRY(hr__node_state_get(in, handle.id, &state, p->err));
     *step = (hr__step){.node = n,
-                       .handle = {p->g, id, n->outputs > 0 ? 0 : -1},
+                       .handle = handle,
                        .state = state->state,
                        .alone = state->alone,
                        .slot = hr__arena_get(&plan->arena, sizeof *step->slot * (size_t)(n->inputs + 1)),
@@ -239,7 +201,7 @@ static hr_status fill_fixed_slots(planner *p)
     for (int i = 0; i < p->fixed_count; i++) {
         const int32_t id = p->fixed_nodes[i];
         const hr_tensor *outputs;
-        HR_TRY(hr__fixed_outputs(p->in, id, &outputs, p->err));
+        HR_TRY(fixed_outputs(p, id, &outputs));
         for (int j = 0; j < p->g->nodes[id]->outputs; j++) {
             *next++ = (hr__fixed_slot){p->slot_of[id] + j, outputs[j]};
             session_plan_hold(plan, p->slot_of[id] + j);
@@ -260,8 +222,9 @@ static hr_status make_steps(planner *p)
     if (!plan->slot_uses || !plan->steps || !plan->fixed || !plan->nanoseconds) return hr_no_memory(p->err, "a plan");
     for (int32_t id = 0; id < p->g->node_count; id++)
         if (p->step_of[id] >= 0) HR_TRY(session_plan_make_step(p, id));
-    for (int i = 0; i < p->fetch_count; i++) session_plan_hold(plan, plan->fetch_slot[i] = slot(p, p->fetches[i]));
-    for (int i = 0; i < p->feed_count && !p->function; i++) session_plan_hold(plan, plan->feed_slot[i]);
+    for (int i = 0; i < plan->fetches; i++)
+        session_plan_hold(plan, plan->fetch_slot[i] = slot(p, hr_rewrite_fetch(plan->graph, i)));
+    for (int i = 0; i < plan->feeds && !p->function; i++) session_plan_hold(plan, plan->feed_slot[i]);
     return fill_fixed_slots(p);
 }
 
@@ -281,8 +244,7 @@ static hr_status add_data_edges(planner *p)
     for (int32_t id = 0; id < p->g->node_count; id++) {
         if (p->step_of[id] < 0) continue;
         const hr__node *n = p->g->nodes[id];
-        for (int i = 0; i < n->inputs; i++)
-            if (feed_of(p, n->input[i].id, n->input[i].output) < 0) HR_TRY(add_edge(p, n->input[i].id, id));
+        for (int i = 0; i < n->inputs; i++) HR_TRY(add_edge(p, n->input[i].id, id));
         for (int i = 0; i < n->controls; i++) HR_TRY(add_edge(p, n->control[i].id, id));
     }
     return HR_OK;
@@ -309,7 +271,7 @@ static hr_status used_resource(const planner *p, const hr__node *n, int i, const
     const hr_tensor *outputs;
     *resource = &from->type[origin.output];
     if (!(from->op->traits & HR_FIXED)) return HR_OK;
-    HR_TRY(hr__fixed_outputs(p->in, origin.id, &outputs, p->err));
+    HR_TRY(fixed_outputs(p, origin.id, &outputs));
     *resource = outputs[origin.output].data;
     return HR_OK;
 }
@@ -428,20 +390,14 @@ static hr_status link_steps(planner *p)
 
 static hr_status plan_all(planner *p)
 {
-    HR_TRY(check_fetches(p));
     const size_t nodes = (size_t)p->g->node_count + 1;
-    p->feed_at = hr_calloc(nodes, sizeof *p->feed_at);
-    p->next_feed = hr_calloc((size_t)p->feed_count + 1, sizeof *p->next_feed);
-    if (!p->feed_at || !p->next_feed) return hr_no_memory(p->err, "a plan");
-    HR_TRY(take_feeds(p));
-    p->needed = hr_calloc(nodes, 1);
+    HR_TRY(check_ends(p));
     p->step_of = hr_malloc(nodes * sizeof *p->step_of);
     p->slot_of = hr_malloc(nodes * sizeof *p->slot_of);
     p->fixed_nodes = hr_malloc(nodes * sizeof *p->fixed_nodes);
-    if (!p->needed || !p->step_of || !p->slot_of || !p->fixed_nodes) return hr_no_memory(p->err, "a plan");
+    if (!p->step_of || !p->slot_of || !p->fixed_nodes) return hr_no_memory(p->err, "a plan");
     memset(p->step_of, 0xff, nodes * sizeof *p->step_of);
     memset(p->slot_of, 0xff, nodes * sizeof *p->slot_of);
-    mark_needed(p);
     HR_TRY(session_plan_lay_out(p));
     HR_TRY(make_steps(p));
     HR_TRY(add_data_edges(p));
@@ -449,21 +405,21 @@ static hr_status plan_all(planner *p)
     return link_steps(p);
 }
 
-static hr__plan *new_plan(planner *p)
+static hr_status new_plan(const hr__instance *in, const hr_function *function, const hr_node *feeds, int feed_count,
+                          const hr_node *fetches, int fetch_count, hr__plan **out, hr_error *err)
 {
-    hr__plan *plan = hr_calloc(1, sizeof *plan);
-    if (!plan) return NULL;
-    plan->function = p->function;
-    plan->feeds = p->feed_count;
-    plan->fetches = p->fetch_count;
-    hr_node *fed = hr__arena_get(&plan->arena, ((size_t)p->feed_count + 1) * sizeof *fed);
-    plan->feed_slot = hr__arena_get(&plan->arena, ((size_t)p->feed_count + 1) * sizeof *plan->feed_slot);
-    plan->fetch_slot = hr__arena_get(&plan->arena, ((size_t)p->fetch_count + 1) * sizeof *plan->fetch_slot);
-    for (int i = 0; fed && i < p->feed_count; i++) fed[i] = p->feeds[i].node;
-    plan->feed_node = fed;
-    if (fed && plan->feed_slot && plan->fetch_slot) return plan;
-    hr__plan_free(plan);
-    return NULL;
+    hr__plan *plan = *out = hr_calloc(1, sizeof *plan);
+    if (!plan) return hr_no_memory(err, "a plan");
+    plan->function = function;
+    plan->feeds = feed_count;
+    plan->fetches = fetch_count;
+    plan->feed_slot = hr__arena_get(&plan->arena, ((size_t)feed_count + 1) * sizeof *plan->feed_slot);
+    plan->fetch_slot = hr__arena_get(&plan->arena, ((size_t)fetch_count + 1) * sizeof *plan->fetch_slot);
+    if (!plan->feed_slot || !plan->fetch_slot) return hr_no_memory(err, "a plan");
+    HR_TRY(hr_rewrite_check(in->session->passes, err));
+    HR_TRY(hr__rewrite_begin(in->graph, feeds, feed_count, fetches, fetch_count, false, &plan->graph, err));
+    plan->own = (hr__instance){.graph = hr_rewrite_graph(plan->graph), .session = in->session};
+    return hr__rewrite_run(plan->graph, in->session->passes, err);
 }
 
 void hr__plan_free(hr__plan *plan)
@@ -473,26 +429,22 @@ void hr__plan_free(hr__plan *plan)
         plan->frames = frame->next;
         hr__frame_free(frame);
     }
+    hr__instance_free(&plan->own);
+    hr_rewrite_free(plan->graph);
     hr__arena_free(&plan->arena);
     hr_free(plan);
 }
 
-hr_status hr__plan_new(hr__instance *in, const hr_function *function, const hr_feed *feeds, int feed_count,
+hr_status hr__plan_new(hr__instance *in, const hr_function *function, const hr_node *feeds, int feed_count,
                        const hr_node *fetches, int fetch_count, hr__plan **out, hr_error *err)
 {
-    planner p = {.in = in,
-                 .g = in->graph,
-                 .feeds = feeds,
-                 .fetches = fetches,
-                 .feed_count = feed_count,
-                 .fetch_count = fetch_count,
-                 .function = function,
-                 .err = err};
-    p.plan = new_plan(&p);
-    const hr_status st = p.plan ? plan_all(&p) : hr_no_memory(err, "a plan");
-    hr_free(p.feed_at);
-    hr_free(p.next_feed);
-    hr_free(p.needed);
+    hr__plan *plan;
+    hr_status st = new_plan(in, function, feeds, feed_count, fetches, fetch_count, &plan, err);
+    planner p = {.in = in, .function = function, .plan = plan, .err = err};
+    if (st == HR_OK) {
+        p.g = hr_rewrite_graph(plan->graph);
+        st = plan_all(&p);
+    }
     hr_free(p.step_of);
     hr_free(p.slot_of);
     hr_free(p.fixed_nodes);
@@ -502,10 +454,9 @@ hr_status hr__plan_new(hr__instance *in, const hr_function *function, const hr_f
     hr_free(p.users.reader);
     hr_free(p.users.first_taker);
     hr_free(p.users.taker);
-    if (st != HR_OK) {
-        if (p.plan) hr__plan_free(p.plan);
-        return st;
-    }
-    *out = p.plan;
-    return HR_OK;
+    if (st == HR_OK)
+        *out = plan;
+    else if (plan)
+        hr__plan_free(plan);
+    return st;
 }
