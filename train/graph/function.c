@@ -40,6 +40,35 @@ static hr_status function_new(hr_graph *g, const char *name, hr_graph **out, hr_
     return HR_OK;
 }
 
+hr_function *hr__function_extend(const hr_function *f)
+{
+    hr_graph *root = hr__root(f->body);
+    const char *name = function_name(root, f->name);
+    hr_function *own = hr__arena_get(&root->arena, sizeof *own);
+    if (!name || !own ||
+        hr__grow(&root->functions, root->function_count, &root->function_capacity, sizeof *root->functions, NULL))
+        return NULL;
+    *own = *f;
+    own->name = name;
+    own->shares_body = true;
+    own->input = hr_malloc(sizeof *f->input * ((size_t)f->inputs + 1));
+    own->control = hr_malloc(sizeof *f->control * ((size_t)f->controls + 1));
+    if (own->input && f->inputs) memcpy(own->input, f->input, sizeof *f->input * (size_t)f->inputs);
+    if (own->control && f->controls) memcpy(own->control, f->control, sizeof *f->control * (size_t)f->controls);
+    own->input_capacity = f->inputs;
+    own->control_capacity = f->controls;
+    root->functions[root->function_count] = own;
+    if (own->input && own->control &&
+        hr__map_add(&root->function_names, name, strlen(name), root->function_count, NULL) == HR_OK) {
+        root->function_count++;
+        f->body->has_extended = true;
+        return own;
+    }
+    hr_free(own->input);
+    hr_free(own->control);
+    return NULL;
+}
+
 hr_graph *hr_function_begin(hr_graph *g, const char *name)
 {
     hr_graph *body = NULL;

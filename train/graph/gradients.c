@@ -23,11 +23,13 @@ typedef struct flow {
     uint8_t *reached, *between, *stops;
     arrivals **arrived; /* by node and output */
     hr__arena arena;
+    bool within; /* a function is made in the graph: gradients are of its body */
 } flow;
 
 static bool carries(hr_dtype dtype)
 {
-    return dtype == HR_FLOAT || dtype == HR_DOUBLE || dtype == HR_HALF || dtype == HR_BFLOAT16 || dtype == HR_RESOURCE;
+    return dtype == HR_FLOAT || dtype == HR_DOUBLE || dtype == HR_HALF || dtype == HR_BFLOAT16 ||
+           dtype == HR_RESOURCE || dtype == HR_VARIANT;
 }
 
 /* ---- slices ---- */
@@ -259,6 +261,7 @@ static hr_node seed_of(flow *f, hr_node y, hr_node given)
     hr_shape both;
     hr__shape_name expected, got;
     if (!given.graph) return ones_like(y);
+    if (f->within) return given;
     given = hr__node_value(given);
     if (given.graph == f->g && hr_node_dtype(given) == hr_node_dtype(y) &&
         hr_shape_merge(hr_node_shape(y), hr_node_shape(given), &both))
@@ -306,6 +309,28 @@ static void gradients_run(flow *f, const hr_node *ys, int y_count, const hr_node
         const arrival *a = f->arrived[xs[i].id] ? f->arrived[xs[i].id][xs[i].output].first : NULL;
         if (a) out[i] = a->gradient;
     }
+}
+
+void hr__gradients_of(hr_graph *body, const hr_node *ys, int y_count, const hr_node *grad_ys, const hr_node *xs,
+                      int x_count, hr_gradient *out)
+{
+    flow f = {.within = true};
+    const hr_gradients_opts opts = {.grad_ys = grad_ys};
+    if (gradients_begin(&f, body) == HR_OK)
+        gradients_run(&f, ys, y_count, xs, x_count, out, &opts);
+    else
+        hr__graph_no_memory(body, "gradients");
+    hr__arena_free(&f.arena);
+}
+
+bool hr__gradients_connect(hr_graph *g, const hr_node *ys, int y_count, const hr_node *xs, int x_count, bool *connected)
+{
+    flow f = {0};
+    const bool begun = gradients_begin(&f, g) == HR_OK;
+    if (begun) gradients_mark(&f, ys, y_count, xs, x_count);
+    for (int i = 0; begun && i < x_count; i++) connected[i] = f.between[xs[i].id];
+    hr__arena_free(&f.arena);
+    return begun;
 }
 
 void hr_gradients_with(const hr_node *ys, int y_count, const hr_node *xs, int x_count, hr_gradient *out,

@@ -24,7 +24,7 @@ void hr_graph_free(hr_graph *g)
     for (int i = 0; i < g->function_count; i++) {
         hr_free(g->functions[i]->input);
         hr_free(g->functions[i]->control);
-        hr_graph_free(g->functions[i]->body);
+        if (!g->functions[i]->shares_body) hr_graph_free(g->functions[i]->body);
     }
     hr_free(g->functions);
     hr__map_free(&g->function_names);

@@ -118,12 +118,17 @@ struct hr_function {
     int controls, control_capacity;
     hr_attr *attrs; /* that came with it in a file */
     int attr_count;
+    bool shares_body;   /* it extends another function: the body is that one's */
+    bool in_derivation; /* its derivative is being made */
+    int counter;        /* of a loop's body: 1 + the variable that counts turns; 0: none */
 };
 
 struct hr_graph {
     hr_graph *outer;       /* of a function's body: the graph around it */
     hr_graph *building;    /* the function that is made in it now */
     hr_function *function; /* of a body */
+    bool copies_constants; /* of the graph around, in place of capturing them */
+    bool has_extended;     /* nodes that extend others, or functions that share it */
     hr__capture *captures;
     int capture_count, capture_capacity;
     hr_function **functions; /* of the outermost graph: the library */
@@ -169,6 +174,17 @@ hr_node hr__function_input(hr_graph *body, hr_dtype dtype, hr_shape shape, const
                            int count);
 /* A node that is to run at each call. */
 hr_status hr__function_control(hr_function *f, hr_node node, hr_error *err);
+/* A function like `f`, on the same body, to be given more inputs and outputs. NULL: no memory. */
+hr_function *hr__function_extend(const hr_function *f);
+/* ---- gradients.c ---- */
+
+/* The derivatives of nodes of a body by others of it; new nodes go to the function that is being made in it. */
+void hr__gradients_of(hr_graph *body, const hr_node *ys, int y_count, const hr_node *grad_ys, const hr_node *xs,
+                      int x_count, hr_gradient *out);
+/* Which xs a y depends on through what can be derived. false: no memory. */
+bool hr__gradients_connect(hr_graph *g, const hr_node *ys, int y_count, const hr_node *xs, int x_count,
+                           bool *connected);
+
 /* The outermost graph; and where nodes go now. */
 static inline hr_graph *hr__root(hr_graph *g)
 {

@@ -344,6 +344,13 @@ HR_API hr_node hr_backward_grad(const hr_backward *b, int i);
  * need. */
 HR_API hr_node hr_gradient_unbroadcast(hr_node gradient, hr_node like, hr_node other);
 
+/* Complete gradients of ops that call functions: of a call, the function being attribute "f"; of If, and of While, as
+ * TensorFlow's ops of these names have them. What the derivative needs of the functions' bodies is kept by the forward
+ * node, which is extended by it; the outputs that it had stay as they are. */
+HR_API void hr_call_gradient(hr_backward *b);
+HR_API void hr_if_gradient(hr_backward *b);
+HR_API void hr_while_gradient(hr_backward *b);
+
 /* A gradient that is one dense node. */
 static inline hr_gradient hr_dense_gradient(hr_node values)
 {

@@ -393,6 +393,21 @@ hr_node hr__function_argument(hr_graph *body, hr_dtype dtype, hr_shape shape, co
     return node;
 }
 
+static bool is_constant(hr_node node)
+{
+    return strcmp(hr_node_op(node), "Const") == 0 && hr_node_controls(node) == 0;
+}
+
+static hr_node copy_constant(hr_graph *body, hr_node outer)
+{
+    const hr__node *n = hr__node_of(outer);
+    hr_graph *inner = body->building;
+    body->building = NULL;
+    const hr_node node = hr_new_node(body, "Const", .attrs = n->attr, .attr_count = n->sig->attrs);
+    body->building = inner;
+    return node;
+}
+
 hr_node hr__capture_node(hr_graph *body, hr_node outer)
 {
     for (int i = 0; i < body->capture_count; i++) {
@@ -400,6 +415,7 @@ hr_node hr__capture_node(hr_graph *body, hr_node outer)
         if (known.graph == outer.graph && known.id == outer.id && known.output == outer.output)
             return body->captures[i].inner;
     }
+    if (body->copies_constants && is_constant(outer)) return copy_constant(body, outer);
     if (hr__grow(&body->captures, body->capture_count, &body->capture_capacity, sizeof *body->captures, NULL) != HR_OK)
         return hr__graph_no_memory(body, "a capture");
     const hr_node inner =

@@ -215,13 +215,14 @@ static hr_status while_compute(hr_kernel *k, hr_error *err)
 #define CALL(NAME, TRAITS, WHAT)                                                                                       \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_CALLS | (TRAITS), .state_size = sizeof(call_state),       \
-        .shape = call_shape, .prepare = WHAT##_prepare, .compute = WHAT##_compute,                                     \
+        .shape = call_shape, .prepare = WHAT##_prepare, .compute = WHAT##_compute, .gradient = hr_##WHAT##_gradient,   \
     }
 
 #define PARTITIONED(NAME, TRAITS)                                                                                      \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_CALLS | (TRAITS), .state_size = sizeof(call_state),       \
         .shape = partitioned_shape, .prepare = partitioned_prepare, .compute = partitioned_compute,                    \
+        .gradient = hr_call_gradient,                                                                                  \
     }
 
 #define CASE(NAME, TRAITS)                                                                                             \

@@ -1,0 +1,407 @@
+/* Derivatives through calls, branches and loops: against numbers worked out by hand, first and second ones, and that what
+ * has an effect happens once. */
+#include "tests/testing.h"
+#include "train/graph/graph_internal.h"
+#include "train/ops/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+static hr_graph *g;
+
+static int make_graph(void **state)
+{
+    (void)state;
+    g = hr_graph_new();
+    return g ? 0 : -1;
+}
+
+static int free_graph(void **state)
+{
+    (void)state;
+    hr_graph_free(g);
+    return 0;
+}
+
+static hr_node number(double value) { return hr_scalar(g, HR_DOUBLE, value); }
+static hr_node input(const char *name) { return hr_placeholder(g, HR_DOUBLE, HR_SCALAR, .name = name); }
+
+static hr_node gradient(hr_node y, hr_node x)
+{
+    hr_gradient dx;
+    hr_gradients(&y, 1, &x, 1, &dx);
+    if (hr_graph_error(g)) fail_msg("%s", hr_graph_error(g)->text);
+    assert_true(hr_node_exists(dx.values));
+    return hr_gradient_dense(dx);
+}
+
+typedef struct fed {
+    hr_node node;
+    double value;
+} fed;
+
+static hr_session *initialized(void)
+{
+    hr_error err;
+    const hr_node init = hr_global_variables_initializer(g);
+    hr_session *s = hr_session_new(g);
+    assert_ok(hr_session_run(s, NULL, 0, &init, 1, NULL, &err), &err);
+    return s;
+}
+
+/* The fetches in one run. */
+static void run(hr_session *s, const fed *feeds, int count, const hr_node *fetches, double *out, int outputs)
+{
+    hr_error err;
+    hr_tensor value[8];
+    hr_feed feed[4];
+    if (hr_graph_error(g)) fail_msg("%s", hr_graph_error(g)->text);
+    for (int i = 0; i < count; i++)
+        feed[i] = (hr_feed){feeds[i].node, hr_tensor_of(HR_DOUBLE, HR_SCALAR, &feeds[i].value)};
+    assert_ok(hr_session_run(s, feed, count, fetches, outputs, value, &err), &err);
+    for (int i = 0; i < outputs; i++) {
+        out[i] = *(const double *)value[i].data;
+        hr_tensor_clear(&value[i]);
+    }
+}
+
+static double run_once(const fed *feeds, int count, hr_node fetch)
+{
+    double out;
+    hr_session *s = initialized();
+    run(s, feeds, count, &fetch, &out, 1);
+    hr_session_free(s);
+    return out;
+}
+
+static void assert_close(double got, double expected)
+{
+    if (!(fabs(got - expected) <= 1e-9 * (1 + fabs(expected)))) fail_msg("expected %.17g, got %.17g", expected, got);
+}
+
+/* ---- calls ---- */
+
+/* y = x exp(x w) */
+static const hr_function *make_product(hr_node w)
+{
+    hr_graph *body = hr_function_begin(g, "product");
+    const hr_node x = hr_function_input(body, HR_DOUBLE, HR_SCALAR, "x");
+    const hr_node y = hr_mul(x, hr_exp(hr_mul(x, w)));
+    return hr_function_end(body, &y, 1);
+}
+
+static void a_call_is_derived(void **state)
+{
+    (void)state;
+    const hr_node x = input("x"), w = input("w");
+    hr_node y;
+    hr_call_function(make_product(w), &x, 1, &y);
+    const fed at[] = {{x, 1.5}, {w, -0.5}};
+    const double e = exp(1.5 * -0.5);
+    assert_close(run_once(at, 2, gradient(y, x)), e + 1.5 * -0.5 * e);
+    assert_close(run_once(at, 2, gradient(y, w)), 1.5 * 1.5 * e);
+}
+
+static void a_call_is_derived_twice(void **state)
+{
+    (void)state;
+    const hr_node x = input("x"), w = input("w");
+    hr_node y;
+    hr_call_function(make_product(w), &x, 1, &y);
+    const hr_node dx = gradient(y, x), ddx = gradient(dx, x), dxdw = gradient(dx, w);
+    const fed at[] = {{x, 0.7}, {w, 1.25}};
+    const double e = exp(0.7 * 1.25);
+    assert_close(run_once(at, 2, ddx), 2 * 1.25 * e + 0.7 * 1.25 * 1.25 * e);
+    assert_close(run_once(at, 2, dxdw), 2 * 0.7 * e + 0.7 * 0.7 * 1.25 * e);
+}
+
+/* Adds 1 to a counter each time it is called. */
+static hr_node counted(hr_node counter, hr_node x)
+{
+    hr_graph *body = hr_function_begin(g, "counted");
+    const hr_node in = hr_function_input(body, HR_DOUBLE, HR_SCALAR, "x");
+    hr_assign_add(counter, hr_scalar(body, HR_DOUBLE, 1));
+    const hr_node results[] = {hr_mul(hr_exp(in), in)};
+    hr_node y;
+    hr_call_function(hr_function_end(body, results, 1), &x, 1, &y);
+    return y;
+}
+
+static void what_has_an_effect_happens_once(void **state)
+{
+    (void)state;
+    double out[3];
+    const hr_node x = input("x"), n = hr_get_variable(g, "n", HR_DOUBLE, HR_SCALAR, .initializer = hr_zeros());
+    const hr_node y = counted(n, x), before[] = {y, gradient(y, x)};
+    const fed at[] = {{x, 2}};
+    hr_session *s = initialized();
+    for (int turn = 1; turn <= 3; turn++) {
+        run(s, at, 1, before, out, 2);
+        assert_close(out[0], 2 * exp(2));
+        assert_close(out[1], 3 * exp(2));
+        run(s, NULL, 0, &n, out, 1);
+        assert_close(out[0], turn);
+    }
+    hr_session_free(s);
+}
+
+static hr_node variable(const char *name, double value)
+{
+    return hr_get_variable(g, name, HR_DOUBLE, HR_SCALAR, .initializer = hr_constant_value(value));
+}
+
+static void a_variable_that_a_function_reads_has_a_gradient(void **state)
+{
+    (void)state;
+    const hr_node x = input("x"), w = variable("w", 3);
+    hr_node y;
+    hr_call_function(make_product(w), &x, 1, &y);
+    const fed at[] = {{x, 0.5}};
+    assert_close(run_once(at, 1, gradient(y, w)), 0.25 * exp(1.5));
+}
+
+/* ---- branches ---- */
+
+typedef struct pair {
+    hr_node x, w;
+} pair;
+
+static void square_times(hr_graph *graph, hr_node *results, void *user)
+{
+    const pair *p = user;
+    (void)graph;
+    results[0] = hr_mul(hr_mul(p->x, p->x), p->w);
+}
+
+static void exponential(hr_graph *graph, hr_node *results, void *user)
+{
+    (void)graph;
+    results[0] = hr_exp(hr_neg(((const pair *)user)->x));
+}
+
+static void both_branches_are_derived(void **state)
+{
+    (void)state;
+    hr_node y;
+    pair p = {input("x"), variable("w", 4)};
+    const hr_node which = input("which");
+    hr_cond(hr_less(which, number(0)), square_times, exponential, &p, &y, 1);
+    const hr_node dx = gradient(y, p.x), dw = gradient(y, p.w), ddx = gradient(dx, p.x);
+    const fed left[] = {{p.x, 3}, {which, -1}}, right[] = {{p.x, 3}, {which, 1}};
+    assert_close(run_once(left, 2, dx), 24);
+    assert_close(run_once(left, 2, dw), 9);
+    assert_close(run_once(left, 2, ddx), 8);
+    assert_close(run_once(right, 2, dx), -exp(-3));
+    assert_close(run_once(right, 2, dw), 0);
+    assert_close(run_once(right, 2, ddx), exp(-3));
+}
+
+static void outer_branch(hr_graph *graph, hr_node *results, void *user)
+{
+    const pair *p = user;
+    hr_node inner;
+    pair doubled = {hr_mul(p->x, hr_scalar(graph, HR_DOUBLE, 2)), p->w};
+    hr_cond(hr_less(doubled.x, hr_scalar(graph, HR_DOUBLE, 10)), square_times, exponential, &doubled, &inner, 1);
+    results[0] = hr_mul(inner, p->x);
+}
+
+static void branches_within_branches_are_derived(void **state)
+{
+    (void)state;
+    hr_node y;
+    pair p = {input("x"), variable("w", 0.5)};
+    hr_cond(hr_less(number(0), p.x), outer_branch, exponential, &p, &y, 1);
+    const hr_node dx = gradient(y, p.x), dw = gradient(y, p.w);
+    const fed small[] = {{p.x, 2}}, large[] = {{p.x, 6}}, below[] = {{p.x, -1}};
+    assert_close(run_once(small, 1, dx), 6 * 4);
+    assert_close(run_once(small, 1, dw), 32);
+    assert_close(run_once(large, 1, dx), exp(-12) - 12 * exp(-12));
+    assert_close(run_once(large, 1, dw), 0);
+    assert_close(run_once(below, 1, dx), -exp(1));
+}
+
+/* ---- loops ---- */
+
+static void turns_below(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    (void)graph;
+    results[0] = hr_less(vars[0], ((const pair *)user)->w);
+}
+
+/* y becomes y x: x is the same in each turn. */
+static void times_x(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    results[0] = hr_add(vars[0], hr_scalar(graph, HR_DOUBLE, 1));
+    results[1] = hr_mul(vars[1], ((const pair *)user)->x);
+}
+
+static void a_loop_is_derived(void **state)
+{
+    (void)state;
+    hr_node out[2];
+    pair p = {input("x"), input("turns")};
+    hr_while_loop(turns_below, times_x, &p, ((hr_node[]){number(0), number(1)}), 2, out);
+    const hr_node dx = gradient(out[1], p.x), ddx = gradient(dx, p.x), dddx = gradient(ddx, p.x);
+    for (int n = 0; n < 6; n++) {
+        const fed at[] = {{p.x, 1.5}, {p.w, n}};
+        assert_close(run_once(at, 2, out[1]), pow(1.5, n));
+        assert_close(run_once(at, 2, dx), n * pow(1.5, n - 1));
+        assert_close(run_once(at, 2, ddx), n * (n - 1) * pow(1.5, n - 2));
+        assert_close(run_once(at, 2, dddx), n * (n - 1) * (n - 2) * pow(1.5, n - 3));
+    }
+}
+
+/* y becomes sin-like: y = y - y^3 w. */
+static void logistic(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    results[0] = hr_add(vars[0], hr_scalar(graph, HR_DOUBLE, 1));
+    results[1] = hr_mul(((const pair *)user)->x, hr_mul(vars[1], hr_sub(hr_scalar(graph, HR_DOUBLE, 1), vars[1])));
+}
+
+static double logistic_map(double r, double y, int turns)
+{
+    for (int i = 0; i < turns; i++) y = r * y * (1 - y);
+    return y;
+}
+
+static void a_loop_over_a_variable_is_derived(void **state)
+{
+    (void)state;
+    hr_node out[2];
+    pair p = {variable("r", 3.2), number(7)};
+    const hr_node y = input("y");
+    hr_while_loop(turns_below, logistic, &p, ((hr_node[]){number(0), y}), 2, out);
+    const hr_node dy = gradient(out[1], y), dr = gradient(out[1], p.x);
+    const fed at[] = {{y, 0.3}};
+    const double h = 1e-6;
+    const double by_y = (logistic_map(3.2, 0.3 + h, 7) - logistic_map(3.2, 0.3 - h, 7)) / (2 * h);
+    const double by_r = (logistic_map(3.2 + h, 0.3, 7) - logistic_map(3.2 - h, 0.3, 7)) / (2 * h);
+    assert_true(fabs(run_once(at, 1, dy) - by_y) < 1e-6);
+    assert_true(fabs(run_once(at, 1, dr) - by_r) < 1e-6);
+}
+
+/* A loop within a loop: y becomes y x^3. */
+static void inner_loop(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    const pair *outer = user;
+    hr_node out[2];
+    pair p = {outer->x, hr_scalar(graph, HR_DOUBLE, 3)};
+    const hr_node begin[] = {hr_scalar(graph, HR_DOUBLE, 0), vars[1]};
+    hr_while_loop(turns_below, times_x, &p, begin, 2, out);
+    results[0] = hr_add(vars[0], hr_scalar(graph, HR_DOUBLE, 1));
+    results[1] = out[1];
+}
+
+static void loops_within_loops_are_derived(void **state)
+{
+    (void)state;
+    hr_node out[2];
+    pair p = {input("x"), input("turns")};
+    hr_while_loop(turns_below, inner_loop, &p, ((hr_node[]){number(0), number(2)}), 2, out);
+    const hr_node dx = gradient(out[1], p.x), ddx = gradient(dx, p.x);
+    const fed at[] = {{p.x, 1.1}, {p.w, 4}};
+    assert_close(run_once(at, 2, out[1]), 2 * pow(1.1, 12));
+    assert_close(run_once(at, 2, dx), 24 * pow(1.1, 11));
+    assert_close(run_once(at, 2, ddx), 24 * 11 * pow(1.1, 10));
+}
+
+/* A branch within a loop: odd turns multiply, even ones square. */
+static void branch_of_a_turn(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    pair p = {vars[1], ((const pair *)user)->x};
+    results[0] = hr_add(vars[0], hr_scalar(graph, HR_DOUBLE, 1));
+    hr_cond(hr_less(vars[0], hr_scalar(graph, HR_DOUBLE, 2)), square_times, exponential, &p, &results[1], 1);
+}
+
+static void branches_within_loops_are_derived(void **state)
+{
+    (void)state;
+    hr_node out[2];
+    pair p = {input("x"), number(3)};
+    const hr_node y = input("y");
+    hr_while_loop(turns_below, branch_of_a_turn, &p, ((hr_node[]){number(0), y}), 2, out);
+    /* (y^2 x)^2 x = y^4 x^3, then exp(-that) */
+    const fed at[] = {{p.x, 1.2}, {y, 0.9}};
+    const double v = pow(0.9, 4) * pow(1.2, 3);
+    assert_close(run_once(at, 2, out[1]), exp(-v));
+    assert_close(run_once(at, 2, gradient(out[1], y)), -exp(-v) * 4 * pow(0.9, 3) * pow(1.2, 3));
+    assert_close(run_once(at, 2, gradient(out[1], p.x)), -exp(-v) * 3 * pow(0.9, 4) * pow(1.2, 2));
+}
+
+static void random_step(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    (void)user;
+    const hr_node noise = hr_uniform_values(hr_ints(graph, NULL, 0), HR_DOUBLE, 7);
+    results[0] = hr_add(vars[0], hr_scalar(graph, HR_DOUBLE, 1));
+    results[1] = hr_mul(vars[1], noise);
+}
+
+/* The derivative sees the numbers that were drawn: y = x times them all. */
+static void a_loop_that_draws_numbers_is_run_once(void **state)
+{
+    (void)state;
+    double got[2];
+    hr_node out[2];
+    pair p = {{0}, number(5)};
+    const hr_node x = input("x");
+    hr_while_loop(turns_below, random_step, &p, ((hr_node[]){number(0), x}), 2, out);
+    const hr_node both[] = {out[1], gradient(out[1], x)};
+    const fed at[] = {{x, 2}};
+    hr_session *s = initialized();
+    for (int i = 0; i < 3; i++) {
+        run(s, at, 1, both, got, 2);
+        assert_close(got[0], 2 * got[1]);
+    }
+    hr_session_free(s);
+}
+
+static void a_variable_read_in_a_loop_has_a_gradient_by_its_handle(void **state)
+{
+    (void)state;
+    hr_node out[2];
+    pair p = {variable("x", 2), number(3)};
+    hr_while_loop(turns_below, times_x, &p, ((hr_node[]){number(0), number(1)}), 2, out);
+    assert_close(run_once(NULL, 0, gradient(out[1], p.x)), 12);
+}
+
+/* ---- what is refused ---- */
+
+static void a_function_that_calls_itself_is_refused(void **state)
+{
+    (void)state;
+    hr_gradient dx;
+    const hr_node x = input("x");
+    hr_graph *body = hr_function_begin(g, "endless");
+    const hr_node in = hr_function_input(body, HR_DOUBLE, HR_SCALAR, "x");
+    const hr_func self = {"endless", NULL, 0};
+    const hr_dtype type = HR_DOUBLE;
+    const hr_node again = hr_new_node(body, "PartitionedCall", HR_INPUTS(hr_mul(in, in)),
+                                      HR_ATTRS(HR_FUNC_ATTR("f", &self), HR_TYPES_ATTR("Tout", &type, 1)));
+    hr_node y;
+    hr_call_function(hr_function_end(body, &again, 1), &x, 1, &y);
+    assert_null(hr_graph_error(g));
+    hr_gradients(&y, 1, &x, 1, &dx);
+    assert_non_null(hr_graph_error(g));
+    assert_text_contains(hr_graph_error(g)->text, "does not call itself");
+}
+
+int main(void)
+{
+#define ON_A_GRAPH(name) cmocka_unit_test_setup_teardown(name, make_graph, free_graph)
+    const struct CMUnitTest tests[] = {
+        ON_A_GRAPH(a_call_is_derived),
+        ON_A_GRAPH(a_call_is_derived_twice),
+        ON_A_GRAPH(what_has_an_effect_happens_once),
+        ON_A_GRAPH(a_variable_that_a_function_reads_has_a_gradient),
+        ON_A_GRAPH(both_branches_are_derived),
+        ON_A_GRAPH(branches_within_branches_are_derived),
+        ON_A_GRAPH(a_function_that_calls_itself_is_refused),
+        ON_A_GRAPH(a_loop_is_derived),
+        ON_A_GRAPH(a_loop_over_a_variable_is_derived),
+        ON_A_GRAPH(loops_within_loops_are_derived),
+        ON_A_GRAPH(branches_within_loops_are_derived),
+        ON_A_GRAPH(a_loop_that_draws_numbers_is_run_once),
+        ON_A_GRAPH(a_variable_read_in_a_loop_has_a_gradient_by_its_handle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
