@@ -42,12 +42,17 @@ void hr_buffer_unref(hr_buffer *buffer)
     }
 }
 
+void hr__buffer_recycle_by(hr_buffer *buffer, hr__recycle_fn *recycle, void *user)
+{
+    buffer->recycle = recycle;
+    buffer->user = user;
+}
+
 hr_buffer *hr__buffer_new_recycled(size_t size, hr__recycle_fn *recycle, void *user)
 {
     hr_buffer *buffer = hr_buffer_new(size);
     if (!buffer) return NULL;
-    buffer->recycle = recycle;
-    buffer->user = user;
+    hr__buffer_recycle_by(buffer, recycle, user);
     return buffer;
 }
 

@@ -104,3 +104,22 @@ hr_buffer *hr__buffers_get(hr__buffers *pool, size_t size)
     }
     return buffer;
 }
+
+/* What it holds goes first; then its memory comes back as any other. */
+static void recycle_holder(hr_buffer *buffer, void *user)
+{
+    const hr__holder *holder = hr_buffer_data(buffer);
+    holder->release(hr_buffer_data(buffer));
+    hr__buffer_recycle_by(buffer, recycle, user);
+    recycle(buffer, user);
+}
+
+hr_buffer *hr__buffers_get_holder(hr__buffers *pool, size_t size, void (*release)(void *data))
+{
+    hr_buffer *buffer = hr__buffers_get(pool, size);
+    if (!buffer) return NULL;
+    memset(hr_buffer_data(buffer), 0, size);
+    ((hr__holder *)hr_buffer_data(buffer))->release = release;
+    hr__buffer_recycle_by(buffer, recycle_holder, pool);
+    return buffer;
+}

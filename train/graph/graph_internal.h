@@ -273,6 +273,12 @@ typedef struct hr__buffers hr__buffers;
 hr__buffers *hr__buffers_new(void);
 void hr__buffers_close(hr__buffers *pool);
 hr_buffer *hr__buffers_get(hr__buffers *pool, size_t size); /* NULL: no memory */
+/* A buffer that holds more than bytes: it begins with a hr__holder, the rest is zeroed, and its last reference calls
+ * `release` with its data. */
+typedef struct hr__holder {
+    void (*release)(void *data);
+} hr__holder;
+hr_buffer *hr__buffers_get_holder(hr__buffers *pool, size_t size, void (*release)(void *data));
 
 /* ---- node_state.c: a graph in a session ---- */
 

@@ -259,6 +259,9 @@ HR_API hr_status hr_kernel_output_over(hr_kernel *k, int i, int over, hr_shape s
 HR_API bool hr_kernel_may_write(const hr_kernel *k, int input); /* whether that would find the memory free */
 /* Output i is input `input`, shared, as `shape`, which has as many values. */
 HR_API hr_status hr_kernel_pass(hr_kernel *k, int i, int input, hr_shape shape, hr_error *err);
+/* Gives input i with a reference: the run's own if no other node and no fetch needs it, so that what it is handed to may
+ * write over it. Then k->input[i] is not to be used any more. */
+HR_API hr_tensor hr_kernel_take(hr_kernel *k, int i);
 /* Output i is `value`; takes its buffer. A value without a buffer must live as long as the session. */
 HR_API void hr_kernel_give(hr_kernel *k, int i, hr_tensor value);
 /* Output i has no value in this run, and what takes it does not run, nor what follows that, up to an op of HR_MERGES.
@@ -267,6 +270,9 @@ HR_API void hr_kernel_leave_out(hr_kernel *k, int i);
 HR_API bool hr_kernel_has_input(const hr_kernel *k, int i); /* for HR_MERGES */
 /* Memory until compute returns, at most 8 pieces. NULL: no memory. */
 HR_API void *hr_kernel_temp(hr_kernel *k, size_t bytes);
+/* Memory of at least `bytes` for a tensor that is no output of its own, such as an element of a list. Gives a reference,
+ * which may outlast compute. NULL: no memory. */
+HR_API hr_buffer *hr_kernel_buffer(hr_kernel *k, size_t bytes);
 HR_API bool hr_kernel_cancelled(const hr_kernel *k);
 /* Runs fn on pieces [first, last) of 0 ... count - 1, on several threads if `count` items of `nanoseconds` each are
  * worth it. Where pieces end depends on count and nanoseconds only, never on threads. */
@@ -308,6 +314,37 @@ HR_API hr_tensor hr_resource_handle(hr_resource *resource);
  * meanwhile, or, if the op is HR_READS_ONLY, others only read it. HR_INVALID_ARGUMENT, "resource.kind": input i is no
  * handle, or of another kind. */
 HR_API hr_status hr_kernel_resource(hr_kernel *k, int i, const hr_resource_kind *kind, void **thing, hr_error *err);
+
+/* ---- variants, for compute ----
+ *
+ * A variant is a scalar tensor of type HR_VARIANT that holds a value of some kind: a list of tensors, for example. It
+ * is shared as other tensors are, and released with its last reference. Values that others may see never change: write
+ * in place only where hr_kernel_may_write says that nobody else needs the input, then pass it on with hr_kernel_pass. */
+
+/* A kind of values. Kinds are told apart by their names. */
+typedef struct hr_variant_kind {
+    const char *name;             /* a noun, for messages: "list" */
+    size_t size;                  /* bytes of a value */
+    void (*release)(void *value); /* drops what it holds, from any thread. NULL: it holds nothing */
+    /* The sum of two values, and a value of zeros like one, for AddN and ZerosLike, which gradients use. Both give. A
+     * kind for which they are NULL is refused there. */
+    hr_status (*add)(hr_kernel *k, const void *a, const void *b, hr_tensor *sum, hr_error *err);
+    hr_status (*zeros_like)(hr_kernel *k, const void *value, hr_tensor *zeros, hr_error *err);
+} hr_variant_kind;
+
+/* A new variant, to be given by hr_kernel_give or dropped by hr_tensor_clear; *value: `kind->size` bytes, zeroed, in
+ * which `release` must find something sound at any time. Borrows `kind` as long as there are variants of it. */
+HR_API hr_status hr_kernel_new_variant(hr_kernel *k, const hr_variant_kind *kind, hr_tensor *out, void **value,
+                                       hr_error *err);
+/* The value of input i, or of any tensor: borrows. HR_INVALID_ARGUMENT, "variant.kind": it is of another kind, or no
+ * variant. */
+HR_API hr_status hr_kernel_variant(hr_kernel *k, int i, const hr_variant_kind *kind, void **value, hr_error *err);
+HR_API hr_status hr_variant_value(const hr_tensor *tensor, const hr_variant_kind *kind, void **value, hr_error *err);
+HR_API const hr_variant_kind *hr_variant_kind_of(const hr_tensor *tensor); /* NULL: it is no variant. Borrows */
+/* The sum of two variants, and zeros like one, as their kind makes them; give. "variant.kind": it does not. */
+HR_API hr_status hr_kernel_add_variants(hr_kernel *k, const hr_tensor *a, const hr_tensor *b, hr_tensor *sum,
+                                        hr_error *err);
+HR_API hr_status hr_kernel_zeros_like_variant(hr_kernel *k, const hr_tensor *like, hr_tensor *zeros, hr_error *err);
 
 /* ---- calls of functions ---- */
 

@@ -100,6 +100,19 @@ void hr_kernel_give(hr_kernel *k, int i, hr_tensor value)
     *output_of(k, i) = value;
 }
 
+hr_tensor hr_kernel_take(hr_kernel *k, int i)
+{
+    if (i < 0 || i >= k->inputs) return (hr_tensor){0};
+    hr_tensor taken = *k->input[i];
+    hr_tensor *slot = &k->frame->slots[k->step->slot[i]];
+    const bool last = atomic_load_explicit(&k->frame->uses[k->step->slot[i]], memory_order_acquire) == 1;
+    if (last && k->input[i] == slot)
+        slot->buffer = NULL;
+    else
+        hr_buffer_ref(taken.buffer);
+    return taken;
+}
+
 void hr_kernel_leave_out(hr_kernel *k, int i)
 {
     if (i < 0 || i >= k->outputs || !(k->step->node->op->traits & HR_SWITCHES)) return;
@@ -120,6 +133,8 @@ void *hr_kernel_temp(hr_kernel *k, size_t bytes)
     k->temp[k->temps++] = buffer;
     return hr_buffer_data(buffer);
 }
+
+hr_buffer *hr_kernel_buffer(hr_kernel *k, size_t bytes) { return hr__buffers_get(k->session->buffers, bytes); }
 
 void hr__blame(hr_error *err, const hr__node *node)
 {

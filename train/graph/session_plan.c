@@ -58,14 +58,15 @@ static hr_status check_ends(const planner *p)
     for (int i = 0; i < plan->feeds + plan->fetches && !p->function; i++) {
         const bool feed = i < plan->feeds;
         const hr_node node = feed ? hr_rewrite_feed(plan->graph, i) : hr_rewrite_fetch(plan->graph, i - plan->feeds);
-        if (node.output < 0 || hr_node_dtype(node) != HR_RESOURCE) continue;
+        const hr_dtype dtype = hr_node_dtype(node);
+        if (node.output < 0 || (dtype != HR_RESOURCE && dtype != HR_VARIANT)) continue;
         return feed
                    ? hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed",
                              "session: expected to feed a node's value, but '%s' has none; feed the nodes that read it",
                              hr_node_name(node))
                    : hr_fail(p->err, HR_INVALID_ARGUMENT, "session.fetch",
-                             "session: expected to fetch a value, but '%s' is a resource; fetch a node that reads it",
-                             hr_node_name(node));
+                             "session: expected to fetch a value, but '%s' is a %s; fetch a node that reads it",
+                             hr_node_name(node), hr_dtype_name(dtype));
     }
     return HR_OK;
 }

@@ -164,6 +164,21 @@ static hr_status add_n_shape(hr_infer *s, hr_error *err)
     return HR_OK;
 }
 
+static hr_status add_n_variants(hr_kernel *k, hr_error *err)
+{
+    hr_tensor sum = *k->input[0];
+    hr_buffer_ref(sum.buffer);
+    for (int i = 1; i < k->inputs; i++) {
+        hr_tensor more;
+        const hr_status st = hr_kernel_add_variants(k, &sum, k->input[i], &more, err);
+        hr_buffer_unref(sum.buffer);
+        HR_TRY(st);
+        sum = more;
+    }
+    hr_kernel_give(k, 0, sum);
+    return HR_OK;
+}
+
 static hr_status add_n_compute(hr_kernel *k, hr_error *err)
 {
     const hr_tensor *first = k->input[0];
@@ -174,6 +189,7 @@ static hr_status add_n_compute(hr_kernel *k, hr_error *err)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected inputs of one shape, got %s and %s",
                            hr_shape_text(first->shape, a, sizeof a), hr_shape_text(k->input[i]->shape, b, sizeof b));
     if (k->inputs == 1) return hr_kernel_pass(k, 0, 0, first->shape, err);
+    if (first->dtype == HR_VARIANT) return add_n_variants(k, err);
     const void *begin = first->data;
     HR_TRY(hr_kernel_output_over(k, 0, 0, first->shape, &out, err));
     if (out->data != begin && out->count) memcpy(out->data, begin, (size_t)out->count * hr_dtype_size(out->dtype));
@@ -208,7 +224,7 @@ const hr_graph_op hr_graph_ops_bias_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "AddN",
-        .types = "T:numbers",
+        .types = "T:{numbers,variant}",
         .traits = HR_COMMUTATIVE,
         .shape = add_n_shape,
         .compute = add_n_compute,

@@ -27,13 +27,10 @@ static void end_values(call_values *v)
     if (v->list != v->few) hr_free(v->list);
 }
 
-/* Shares the inputs from `first` on. */
-static void share_inputs(const hr_kernel *k, int first, call_values *v)
+/* The inputs from `first` on: a function writes over those that nobody else needs. */
+static void take_inputs(hr_kernel *k, int first, call_values *v)
 {
-    for (int i = 0; i < v->count; i++) {
-        v->list[i] = *k->input[first + i];
-        hr_buffer_ref(v->list[i].buffer);
-    }
+    for (int i = 0; i < v->count; i++) v->list[i] = hr_kernel_take(k, first + i);
 }
 
 static void give_results(hr_kernel *k, call_values *v)
@@ -53,7 +50,7 @@ static hr_status call_once(hr_kernel *k, hr_callee *callee, int first, hr_error 
     if (st == HR_OK) st = begin_values(&results, k->outputs, err);
     if (st == HR_OK) st = hr_call_begin(k, callee, &call, err);
     if (st == HR_OK) {
-        share_inputs(k, first, &args);
+        take_inputs(k, first, &args);
         st = hr_call_run(call, args.list, args.count, results.list, results.count, err);
     }
     if (st == HR_OK) give_results(k, &results);
@@ -201,7 +198,7 @@ static hr_status while_compute(hr_kernel *k, hr_error *err)
     if (st == HR_OK) st = hr_call_begin(k, state->function[0], &condition, err);
     if (st == HR_OK) st = hr_call_begin(k, state->function[1], &body, err);
     if (st == HR_OK) {
-        share_inputs(k, 0, &vars);
+        take_inputs(k, 0, &vars);
         st = while_turns(condition, body, &vars, &seen, err);
     }
     if (st == HR_OK) give_results(k, &vars);

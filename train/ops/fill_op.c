@@ -42,9 +42,18 @@ static void fill_gradient(hr_backward *b)
     b->out[1] = hr_dense_gradient(scalar ? sum : hr_reshape(sum, hr_shape_of(b->input[1])));
 }
 
+static hr_status zeros_like_variant(hr_kernel *k, hr_error *err)
+{
+    hr_tensor zeros;
+    HR_TRY(hr_kernel_zeros_like_variant(k, k->input[0], &zeros, err));
+    hr_kernel_give(k, 0, zeros);
+    return HR_OK;
+}
+
 static hr_status zeros_compute(hr_kernel *k, hr_error *err)
 {
     hr_tensor *out;
+    if (k->input[0]->dtype == HR_VARIANT) return zeros_like_variant(k, err);
     HR_TRY(hr_kernel_output_over(k, 0, 0, k->input[0]->shape, &out, err));
     if (out->count) memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
     return HR_OK;
@@ -80,7 +89,7 @@ const hr_graph_op hr_graph_ops_fill_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ZerosLike",
-        .types = "T:any",
+        .types = "T:{any,variant}",
         .traits = HR_NO_GRADIENT,
         .shape = hr_infer_unchanged,
         .compute = zeros_compute,

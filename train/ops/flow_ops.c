@@ -55,7 +55,7 @@ const hr_graph_op hr_graph_ops_flow_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Identity",
-        .types = "T:{any,resource}",
+        .types = "T:{any,resource,variant}",
         .traits = HR_CHEAP | HR_PASSES_SLICES,
         .shape = hr_infer_unchanged,
         .compute = pass_compute,
@@ -64,7 +64,7 @@ const hr_graph_op hr_graph_ops_flow_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "IdentityN",
-        .types = "T:any",
+        .types = "T:{any,variant}",
         .traits = HR_CHEAP | HR_PASSES_SLICES,
         .shape = list_shape,
         .compute = pass_compute,
@@ -73,7 +73,7 @@ const hr_graph_op hr_graph_ops_flow_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "StopGradient",
-        .types = "T:any",
+        .types = "T:{any,variant}",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = hr_infer_unchanged,
         .compute = pass_compute,
@@ -81,7 +81,7 @@ const hr_graph_op hr_graph_ops_flow_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "PreventGradient",
-        .types = "T:any",
+        .types = "T:{any,variant}",
         .traits = HR_CHEAP,
         .shape = hr_infer_unchanged,
         .compute = pass_compute,

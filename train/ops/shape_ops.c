@@ -37,7 +37,7 @@ const hr_graph_op hr_graph_ops_shape_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Shape",
-        .types = "T:any; out_type:indices",
+        .types = "T:{any,variant}; out_type:indices",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = shapes_shape,
         .compute = shapes_compute,

@@ -48,7 +48,7 @@ const hr_graph_op hr_graph_ops_switch_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Switch",
-        .types = "T:{any,resource}",
+        .types = "T:{any,resource,variant}",
         .traits = HR_CHEAP | HR_SWITCHES,
         .shape = switch_shape,
         .compute = switch_compute,
@@ -56,7 +56,7 @@ const hr_graph_op hr_graph_ops_switch_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Merge",
-        .types = "T:{any,resource}",
+        .types = "T:{any,resource,variant}",
         .traits = HR_CHEAP | HR_MERGES,
         .shape = merge_shape,
         .compute = merge_compute,

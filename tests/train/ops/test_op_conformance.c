@@ -50,6 +50,7 @@ typedef struct trial {
     hr_attr attr[HR__MAX_ATTRS];
     int attrs;
     hr_node input[MAX_INPUTS];
+    hr_node from[MAX_INPUTS];    /* of a list: the tensor that its elements come from; none: the input itself */
     hr_tensor value[MAX_INPUTS]; /* of each input; without data: it is not known */
     int inputs;
     hr_feed feed[MAX_INPUTS + 1];
@@ -474,6 +475,42 @@ static hr_node resource_input(trial *t)
     return variable(t, dtype == HR_INVALID_DTYPE || hr_dtype_size(dtype) == 0 ? HR_FLOAT : dtype, NULL);
 }
 
+static hr_node list_node(trial *t, const char *op, hr_node a, hr_node b, hr_dtype dtype)
+{
+    return hr_new_node(t->g, op, HR_INPUTS(a, b), HR_ATTRS(HR_TYPE_ATTR("element_dtype", dtype)));
+}
+
+/* A list of what the op takes or gives: rows of a tensor, one pushed twice, none set, or lists. */
+static hr_node list_input(trial *t)
+{
+    hr_dtype dtype = HR_FLOAT;
+    for (int i = 0; i < t->sig->attrs; i++)
+        if (strcmp(t->sig->attr[i].name, "element_dtype") == 0 && !one_in(t, 12)) dtype = t->type[i];
+    const bool nested = dtype == HR_VARIANT;
+    if (nested || dtype == HR_RESOURCE || hr_dtype_size(dtype) == 0) dtype = one_in(t, 2) ? HR_FLOAT : HR_DOUBLE;
+    const hr_tensor value = random_tensor(t, dtype, one_in(t, 8) ? random_shape(t) : t->common);
+    const hr_node x = hr_placeholder(t->g, dtype, declared(t, value.shape));
+    t->value[t->inputs] = value;
+    t->from[t->inputs] = x;
+    feed(t, x, value);
+    const hr_node any = hr_const_number(t->g, HR_INT32, -1, NULL);
+    const hr_node count = hr_const_number(t->g, HR_INT32, (double)below(t, 5), NULL);
+    hr_node list;
+    switch (below(t, 4)) {
+    case 0:
+        list = list_node(t, "TensorListReserve", one_in(t, 2) ? any : hr_shape_of(x), count, dtype);
+        break;
+    case 1:
+        list = list_node(t, "EmptyTensorList", hr_shape_of(x), any, dtype);
+        list = list_node(t, "TensorListPushBack", list_node(t, "TensorListPushBack", list, x, dtype), x, dtype);
+        break;
+    default:
+        list = list_node(t, "TensorListFromTensor", x, any, dtype);
+    }
+    if (!nested) return list;
+    return list_node(t, "TensorListPushBack", list_node(t, "EmptyTensorList", any, any, HR_VARIANT), list, HR_VARIANT);
+}
+
 static hr_node value_input(trial *t, hr_dtype dtype)
 {
     const bool index = dtype == HR_INT32 || dtype == HR_INT64;
@@ -514,7 +551,9 @@ static void add_input(trial *t, hr_dtype dtype, bool ref)
         t->value[t->inputs].data = malloc(bytes + 1);
         memcpy(t->value[t->inputs].data, t->value[twin].data, bytes);
     } else {
-        t->input[t->inputs] = dtype == HR_RESOURCE ? resource_input(t) : value_input(t, dtype);
+        t->input[t->inputs] = dtype == HR_RESOURCE  ? resource_input(t)
+                              : dtype == HR_VARIANT ? list_input(t)
+                                                    : value_input(t, dtype);
     }
     t->inputs++;
 }
@@ -627,14 +666,23 @@ static bool run(trial *t, hr_node node, const hr_node *fetches, int count)
     return true;
 }
 
+/* A list is looked at by its length, and where it can be, by its elements. */
+static hr_node fetched(trial *t, hr_node output)
+{
+    if (hr_node_dtype(output) != HR_VARIANT) return output;
+    return hr_new_node(t->g, "TensorListLength", HR_INPUTS(output));
+}
+
 static bool run_forward(trial *t, hr_node node)
 {
     hr_node fetches[MAX_FETCHES] = {hr_target(node)};
     int count = 0;
     for (int i = 0; i < hr_node_outputs(node) && count < MAX_FETCHES; i++)
-        if (hr_node_dtype(hr_node_output(node, i)) != HR_RESOURCE) fetches[count++] = hr_node_output(node, i);
+        if (hr_node_dtype(hr_node_output(node, i)) != HR_RESOURCE)
+            fetches[count++] = fetched(t, hr_node_output(node, i));
     if (t->sig->op->traits & HR_SWITCHES) fetches[0] = fetches[below(t, count)], count = 1; /* one has a value */
-    if (t->inputs == 0 && count > 0 && one_in(t, 3)) { /* a node that is fed itself */
+    if (t->inputs == 0 && count > 0 && hr_node_dtype(node) != HR_VARIANT &&
+        one_in(t, 3)) { /* a node that is fed itself */
         t->value[0] = random_tensor(t, hr_node_dtype(node), t->common);
         t->feed[t->feeds++] = (hr_feed){node, t->value[0]};
     }
@@ -645,6 +693,14 @@ static bool run_forward(trial *t, hr_node node)
 
 static bool is_float(hr_dtype dtype) { return dtype == HR_FLOAT || dtype == HR_DOUBLE; }
 
+/* What is derived: an output of floats, or the elements of a list of floats. */
+static hr_node derivable(trial *t, hr_node output)
+{
+    const hr_attr *element = hr_node_attr(output, "element_dtype");
+    if (hr_node_dtype(output) != HR_VARIANT || !element || !is_float(element->type)) return output;
+    return list_node(t, "TensorListStack", output, hr_const_number(t->g, HR_INT32, -1, NULL), element->type);
+}
+
 /* A gradient has the type and the shape of what it is the gradient by. */
 static bool run_gradients(trial *t, hr_node node)
 {
@@ -653,10 +709,10 @@ static bool run_gradients(trial *t, hr_node node)
     int y_count = 0, x_count = 0, of[MAX_INPUTS];
     bool any = false;
     for (int i = 0; i < hr_node_outputs(node) && y_count < MAX_FETCHES; i++)
-        if (is_float(hr_node_dtype(hr_node_output(node, i)))) ys[y_count++] = hr_node_output(node, i);
+        if (is_float(hr_node_dtype(ys[y_count] = derivable(t, hr_node_output(node, i))))) y_count++;
     for (int i = 0; i < t->inputs; i++) {
         of[x_count] = i;
-        if (is_float(t->value[i].dtype)) xs[x_count++] = t->input[i];
+        if (is_float(t->value[i].dtype)) xs[x_count++] = t->from[i].graph ? t->from[i] : t->input[i];
     }
     if (y_count == 0 || x_count == 0) return false;
     hr_gradients(ys, y_count, xs, x_count, by);
