@@ -44,8 +44,9 @@ static int64_t waiting_spans(const hr_plan *from, int64_t at_most, int64_t *elem
 }
 
 /* Spans that wait in a node, after the one that was pulled. Neighbours become one, as hr_emit makes them. */
-static int64_t pass_waiting(hr_plan *p, input *in, int64_t at_most)
+static int64_t pass_waiting(hr_plan *p, int i, int64_t at_most)
 {
+    input *in = p->in[i];
     int64_t elements;
     hr_plan *from = in->node;
     const int64_t spans = waiting_spans(from, at_most, &elements);
@@ -58,6 +59,7 @@ static int64_t pass_waiting(hr_plan *p, input *in, int64_t at_most)
     from->taken += spans;
     in->first += elements;
     count_out(p, elements);
+    hr__input_notice_short(p, i);
     return elements;
 }
 
@@ -67,7 +69,7 @@ hr_status hr_pass(hr_plan *p, int i, int64_t at_most, int64_t *passed)
     HR_TRY(hr_pull(p, i, at_most, &span));
     *passed = span.count;
     hr_emit(p, span);
-    if (p->in[i]->node) *passed += pass_waiting(p, p->in[i], at_most - span.count);
+    if (p->in[i]->node) *passed += pass_waiting(p, i, at_most - span.count);
     return HR_OK;
 }
 
@@ -87,7 +89,9 @@ static int64_t whole_rounds(const hr_plan *p, const int *turn, int64_t turns, in
 {
     int64_t rounds = p->room / turns / block;
     for (int64_t i = 0; i < turns && rounds > 0; i++) {
-        const int64_t of_this = at_hand(p, turn[i]).count / block;
+        const hr_span span = at_hand(p, turn[i]);
+        const bool ends = hr__input_ends_short(p, turn[i], p->in[turn[i]]->node ? 1 : span.count);
+        const int64_t of_this = (span.count - ends) / block; /* the element that ends all is left to hr_pull */
         if (of_this < rounds) rounds = of_this;
     }
     return rounds;

@@ -18,7 +18,7 @@ int64_t hr__input_used(const input *in)
 
 bool hr__input_is_over(const input *in)
 {
-    return in->head && in->head->last && !in->head->error.code && !in->head->partial && in->next >= in->count;
+    return in->head && in->head->last && !in->head->error.code && !in->head->ignored && in->next >= in->count;
 }
 
 static void write_stage_position(const input *in, hr_token_writer *to)

@@ -276,7 +276,7 @@ void hr__unit_clear(unit *u)
     u->rows = NULL;
     u->parts = NULL;
     u->after = NULL;
-    u->started = u->last = u->partial = false;
+    u->started = u->last = u->partial = u->ignored = false;
     u->error.code = HR_OK;
 }
 

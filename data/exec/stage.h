@@ -23,6 +23,7 @@ typedef struct unit {
     bool started, ready; /* ready: guarded by the lock */
     bool last;           /* nothing follows but `error` */
     bool partial;        /* its last element is short because of `error` */
+    bool ignored;        /* an error that is ignored has ended it */
     bool gathered;       /* its rows are there since plan */
     parts *parts;
     int64_t elements;  /* planned */
@@ -74,7 +75,6 @@ struct hr_plan {
     bool opened, ended, top, groups;
     bool lost;             /* a span, for lack of memory */
     bool cut;              /* it made rows of its own: they are a unit */
-    bool met_partial;      /* some unit that it pulled from ended with a short element */
     bool partial;          /* the last element that it gave is short because of `error` */
     hr_error error;        /* follows what this node still gives; code 0: nothing */
     hr_element *element;   /* what a user's function looks at */
@@ -82,7 +82,7 @@ struct hr_plan {
     struct shared *shared; /* with other openings; NULL: nothing */
     int64_t room, emitted;
     int64_t idle, idle_at; /* calls in a row that came to nothing; what was pulled when that was last looked at */
-    hr_span *out; /* of a node below the top */
+    hr_span *out;          /* of a node below the top */
     int64_t outs, out_capacity, taken;
     int64_t closed; /* so many of the elements emitted are in closed ones */
     rows *filling;
@@ -185,6 +185,11 @@ int64_t hr__whole_groups(const stage *s, int64_t room, int64_t max); /* instead 
 
 /* stage_input.c */
 bool hr__input_find(hr_plan *p, input *in, hr_status *none);
+/* An element that is short because of an error is the last that a node takes or gives: it never passes without that
+ * error, even if the operator wants no more, as take, and nothing of another input passes after it. What an operator
+ * holds comes later anyway, followed by the error. */
+bool hr__input_ends_short(const hr_plan *p, int i, int64_t ahead); /* such an element is the last of the next `ahead` */
+void hr__input_notice_short(hr_plan *p, int i);                    /* after a pull: fails if it was such an element */
 
 /* alias.c */
 bool hr__unit_can_alias(const stage *s, const unit *u);

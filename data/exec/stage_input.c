@@ -2,6 +2,24 @@
 #include "data/exec/engine.h"
 #include <inttypes.h>
 
+/* ---- short elements ---- */
+
+bool hr__input_ends_short(const hr_plan *p, int i, int64_t ahead)
+{
+    const input *in = p->in[i];
+    if (i == 0 && p->ds->op->held_from) return false;
+    if (in->node) return in->node->partial && in->node->taken + ahead == in->node->outs;
+    return in->head && in->head->partial && in->next + ahead == in->count;
+}
+
+void hr__input_notice_short(hr_plan *p, int i)
+{
+    const input *in = p->in[i];
+    if (!hr__input_ends_short(p, i, 0)) return;
+    hr__plan_node_fail(p, in->node ? &in->node->error : &in->head->error);
+    p->partial = true;
+}
+
 /* ---- pulling from a stage ---- */
 
 /* Looks at the stage's next unit. Elements of it that were used before a restore are skipped. */
@@ -23,7 +41,6 @@ static bool take_head(hr_plan *p, input *in, hr_status *none)
         *none = HR_END;
         return false;
     }
-    p->met_partial |= in->head->partial;
     in->rows = in->head->rows;
     in->count = in->rows ? in->rows->c.elements : 0;
     if (in->skip_to > in->first) in->next = in->skip_to - in->first < in->count ? in->skip_to - in->first : in->count;
@@ -77,26 +94,11 @@ static hr_status pull_stage(hr_plan *p, int i, int64_t at_most, hr_span *out)
     hr__rows_share(in->rows, in->next, count, 1);
     *out = (hr_span){&in->rows->c, (int32_t)in->next, (int32_t)count};
     in->next += count;
+    hr__input_notice_short(p, i);
     return HR_OK;
 }
 
 /* ---- pulling from a node ---- */
-
-/* An element that is short because of an error never passes without that error, even if the operator wants no more, as
- * take. What an operator holds comes later anyway, followed by the error. */
-static void notice_partial(hr_plan *p)
-{
-    const int ins = p->met_partial ? p->ins : p->ds->inputs; /* what an operator opened is a stage */
-    for (int i = 0; i < ins; i++) {
-        const input *in = p->in[i];
-        if (i == 0 && p->ds->op->held_from) continue;
-        const bool unit = in->head && in->head->partial && in->next >= in->count;
-        const bool node = in->node && in->node->partial && in->node->taken == in->node->outs;
-        if (unit) hr__plan_node_fail(p, &in->head->error);
-        if (node) hr__plan_node_fail(p, &in->node->error);
-        p->partial |= unit || node;
-    }
-}
 
 /* An operator that neither takes nor gives anything, call after call, would keep its thread for ever. */
 static bool is_idle(hr_plan *p, int64_t emitted, int64_t outs)
@@ -136,7 +138,6 @@ hr_status hr__plan_node_run(hr_plan *p)
         st = hr_fail(&err, HR_INTERNAL, "op.failed", "%s: neither takes nor gives anything, and does not end",
                      p->ds->op->name);
     if (st < 0) hr__plan_node_fail(p, &err);
-    notice_partial(p);
     /* Not with the error of an input: what the operator holds comes first, in as many units as it takes. */
     p->ended = (st != HR_OK && st != HR_WAIT) || p->lost || (p->partial && !p->ds->op->held_from);
     return p->ended ? HR_END : st;
@@ -162,8 +163,9 @@ static hr_status fill_node(hr_plan *p, hr_plan *from, int64_t at_most)
     return HR_OK;
 }
 
-static hr_status pull_node(hr_plan *p, input *in, int64_t at_most, hr_span *out)
+static hr_status pull_node(hr_plan *p, int i, int64_t at_most, hr_span *out)
 {
+    input *in = p->in[i];
     hr_plan *from = in->node;
     if (from->taken == from->outs) HR_TRY(fill_node(p, from, at_most));
     hr_span *next = &from->out[from->taken];
@@ -177,6 +179,7 @@ static hr_status pull_node(hr_plan *p, input *in, int64_t at_most, hr_span *out)
         *next = rest;
     }
     in->first += out->count;
+    hr__input_notice_short(p, i);
     return HR_OK;
 }
 
@@ -216,7 +219,7 @@ hr_status hr_pull(hr_plan *p, int i, int64_t at_most, hr_span *out)
     if (at_most < 1) return pulls_nothing(p, at_most);
     if (!in->known || (!in->stage && !in->node)) HR_TRY(first_pull(p, i));
     if (at_most > INT32_MAX) at_most = INT32_MAX;
-    return in->node ? pull_node(p, in, at_most, out) : pull_stage(p, i, at_most, out);
+    return in->node ? pull_node(p, i, at_most, out) : pull_stage(p, i, at_most, out);
 }
 
 int64_t hr_pulled(const hr_plan *p, int i) { return input_pulled(p->in[i]); }

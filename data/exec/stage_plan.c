@@ -43,6 +43,19 @@ static bool tell_position(stage *s, unit *u)
     return true;
 }
 
+/* To its reader, what an ignored error has ended has simply ended: a batch that it cut short is a remainder. */
+static void end_with_error(stage *s, unit *u)
+{
+    u->error = s->top->error;
+    u->partial = s->top->partial;
+    u->ignored = s->ignores && u->error.code && hr__ignorable(&u->error);
+    if (!u->ignored) return;
+    hr__count(s->engine, "ignored", 1);
+    hr__tell_ignored(s->ignores, &u->error);
+    u->error.code = HR_OK;
+    u->partial = false;
+}
+
 static void finish_unit(stage *s, unit *u)
 {
     hr_plan *p = s->top;
@@ -59,13 +72,7 @@ static void finish_unit(stage *s, unit *u)
     hr__unit_take_over(s, u);
     u->last = p->ended;
     if (u->last) { /* its reader stays here, so it needs no token */
-        u->error = p->error;
-        u->partial = p->partial;
-        if (s->ignores && u->error.code && hr__ignorable(&u->error)) {
-            hr__count(s->engine, "ignored", 1);
-            hr__tell_ignored(s->ignores, &u->error);
-            u->error.code = HR_OK;
-        }
+        end_with_error(s, u);
         return;
     }
     if (tell_position(s, u)) return;

@@ -101,12 +101,28 @@ static hr_status fail_at_five(void *sum, const hr_element *in, hr_builder *out, 
     return HR_OK;
 }
 
-/* The batch that the error cut short is the last element of the first input, and mostly of both (docs/design.md, 10). */
-static hr_dataset *ended_by_an_error(void)
+/* The error cuts the second batch short: to the concatenation, its first input simply ends. */
+static hr_dataset *batches_that_fail(void)
 {
     static const int64_t zero;
-    hr_dataset *first = hr_batch(hr_scan(hr_range(50), &zero, sizeof zero, fail_at_five, NULL), 3);
-    return hr_ignore_errors(hr_concatenate(first, hr_batch(hr_range(50), 3)));
+    return hr_batch(hr_scan(hr_range(50), &zero, sizeof zero, fail_at_five, NULL), 3);
+}
+
+HR_SAMPLE(ignore_errors_of_a_short_batch)
+{
+    return hr_ignore_errors(hr_concatenate(batches_that_fail(), hr_batch(hr_range(50), 3)));
+}
+
+/* Two batches of the first input and all of the second, however threads are timed. */
+static void an_ignored_error_ends_its_own_input_alone(void **state)
+{
+    (void)state;
+    static run got;
+    for (int i = 0; i < 100; i++) {
+        run_all(&got, build_ignore_errors_of_a_short_batch(), (way){.workers = 2});
+        assert_status(got.end, HR_END);
+        assert_int_equal(got.count, 2 + 17);
+    }
 }
 
 static void what_an_ignored_error_has_ended_stays_ended_after_a_restore(void **state)
@@ -116,16 +132,27 @@ static void what_an_ignored_error_has_ended_stays_ended_after_a_restore(void **s
     size_t size;
     hr_error err;
     const hr_element *e;
-    hr_iterator *it = hr_iterate(ended_by_an_error());
-    hr_status st;
-    while ((st = hr_next(it, &e)) == HR_OK) continue;
-    assert_status(st, HR_END);
+    hr_iterator *it = hr_iterate(hr_ignore_errors(batches_that_fail()));
+    for (int i = 0; i < 2; i++) assert_status(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_END);
     assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
     hr_iterator_free(it);
-    it = hr_iterate(ended_by_an_error(), .state = saved, .state_size = size);
+    it = hr_iterate(hr_ignore_errors(batches_that_fail()), .state = saved, .state_size = size);
     assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
     hr_free(saved);
+}
+
+static hr_dataset *batches_of_input(const hr_element *in, void *user)
+{
+    (void)user;
+    return *(const int64_t *)hr_get_at(in, 0)->data == 1 ? batches_that_fail() : hr_batch(hr_range(50), 3);
+}
+
+/* Nothing of the other inputs passes between the short batch and its error. */
+HR_SAMPLE(interleave_with_a_short_batch)
+{
+    return hr_interleave(hr_range(3), batches_of_input, NULL, .cycle_length = 3);
 }
 
 int main(void)
@@ -134,9 +161,12 @@ int main(void)
         HR_CONFORMANCE(ignore_errors),
         HR_CONFORMANCE(ignore_errors_above_batch),
         HR_CONFORMANCE(ignore_errors_of_inputs),
+        HR_CONFORMANCE(ignore_errors_of_a_short_batch),
+        HR_CONFORMANCE_OF_FAILURE(interleave_with_a_short_batch),
         cmocka_unit_test(ignore_errors_leaves_out_what_fails_alone),
         cmocka_unit_test(ignore_errors_counts_and_tells),
         cmocka_unit_test(ignore_errors_ends_where_its_input_cannot_go_on),
+        cmocka_unit_test(an_ignored_error_ends_its_own_input_alone),
         cmocka_unit_test(what_an_ignored_error_has_ended_stays_ended_after_a_restore),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
