@@ -250,8 +250,9 @@ static hr_status evaluator_end(void *user, hr_monitored_session *m, int64_t step
 
 hr_status hr_train_and_evaluate(hr_estimator *e, const hr_train_spec *train, const hr_eval_spec *eval)
 {
-    if (!train || !eval) return hr__estimator_begin(e, NULL);
-    HR_TRY(hr__estimator_begin(e, eval->input_fn));
+    const hr_status st = hr__estimator_begin(e, train && eval ? eval->input_fn : NULL);
+    for (int i = 0; st != HR_OK && train && train->hooks && i < train->hook_count; i++) hr_hook_free(train->hooks[i]);
+    HR_TRY(st);
     evaluator v = {.e = e, .spec = eval, .throttle = eval->throttle_secs ? (double)*eval->throttle_secs : 600};
     v.timer.last_step = -1;
     hr_saver_listener listener = {.after_save = evaluator_after_save, .end = evaluator_end, .user = &v};

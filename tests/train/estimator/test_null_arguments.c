@@ -52,6 +52,25 @@ static void estimators_say_what_they_lack(void **state)
     hr_estimator_free(e);
 }
 
+/* A leak would fail the test. */
+static void training_takes_its_hooks_even_if_its_arguments_are_refused(void **state)
+{
+    (void)state;
+    hr_hook *hook;
+    const hr_eval_spec no_eval_input = {0}, eval = {.input_fn = no_input};
+    const hr_train_spec train = {.input_fn = no_input, .max_steps = 1, .hooks = &hook, .hook_count = 1},
+                        no_train_input = {.max_steps = 1, .hooks = &hook, .hook_count = 1};
+    const hr_eval_spec *evals[] = {NULL, &no_eval_input, &eval};
+    hr_estimator *e = hr_estimator_new(empty_model, NULL, .model_dir = "m");
+    for (int i = 0; i < 3; i++) {
+        hook = hr_stop_at_step_hook(.last_step = 1);
+        assert_refused(e, hr_train_and_evaluate(e, i < 2 ? &train : &no_train_input, evals[i]), "estimator.input_fn");
+    }
+    hook = hr_stop_at_step_hook(.last_step = 1);
+    assert_status(hr_train_and_evaluate(NULL, &train, &eval), HR_RESOURCE_EXHAUSTED);
+    hr_estimator_free(e);
+}
+
 static void estimators_of_nothing_say_so(void **state)
 {
     (void)state;
@@ -410,6 +429,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(estimators_say_what_they_lack),
+        cmocka_unit_test(training_takes_its_hooks_even_if_its_arguments_are_refused),
         cmocka_unit_test(estimators_of_nothing_say_so),
         cmocka_unit_test(trainings_and_pipelines_of_nothing_say_so),
         cmocka_unit_test(an_optimizer_of_nothing_says_so),
