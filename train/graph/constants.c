@@ -50,29 +50,19 @@ static uint16_t bfloat16_of(double value)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-static hr_node out_of_reach(hr_graph *g, hr_dtype dtype, double value)
-{
-    return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.attr", "constant: expected a number of type %s, got %.17g",
-                        hr_dtype_name(dtype), value);
-}
-
 /* LOW <= value < HIGH is what the type reaches once the fraction is cut off. */
 #define INTEGER(D, T, LOW, HIGH)                                                                                       \
     case D:                                                                                                            \
-        if (!(value > (LOW)-1.0 && value < (HIGH)) && value != (LOW)) return out_of_reach(g, dtype, value);            \
-        memcpy(data.bytes, &(T){(T)value}, sizeof(T));                                                                 \
-        break;
+        if (!(value > (LOW)-1.0 && value < (HIGH)) && value != (LOW)) return false;                                    \
+        memcpy(bytes, &(T){(T)value}, sizeof(T));                                                                      \
+        return true;
 #define FLOATING(D, T, VALUE)                                                                                          \
     case D:                                                                                                            \
-        memcpy(data.bytes, &(T){VALUE}, sizeof(T));                                                                    \
-        break;
+        memcpy(bytes, &(T){VALUE}, sizeof(T));                                                                         \
+        return true;
 
-hr_node hr_const_number(hr_graph *g, hr_dtype dtype, double value, const char *name)
+bool hr__number_as(hr_dtype dtype, double value, char bytes[8])
 {
-    union {
-        double align;
-        char bytes[8];
-    } data = {0};
     switch (dtype) {
         FLOATING(HR_FLOAT, float, (float)value)
         FLOATING(HR_DOUBLE, double, value)
@@ -88,8 +78,20 @@ hr_node hr_const_number(hr_graph *g, hr_dtype dtype, double value, const char *n
         INTEGER(HR_UINT32, uint32_t, 0.0, 4294967296.0)
         INTEGER(HR_UINT64, uint64_t, 0.0, 18446744073709551616.0)
     default:
-        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.type", "constant: expected a type of numbers, got %s",
-                            hr_dtype_name(dtype));
+        return false;
     }
-    return constant(g, dtype, HR_SCALAR, data.bytes, name);
+}
+
+hr_node hr_const_number(hr_graph *g, hr_dtype dtype, double value, const char *name)
+{
+    union {
+        double align;
+        char bytes[8];
+    } data = {0};
+    if (hr__number_as(dtype, value, data.bytes)) return constant(g, dtype, HR_SCALAR, data.bytes, name);
+    if (hr__number_as(dtype, 0, data.bytes))
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.attr", "constant: expected a number of type %s, got %.17g",
+                            hr_dtype_name(dtype), value);
+    return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.type", "constant: expected a type of numbers, got %s",
+                        hr_dtype_name(dtype));
 }

@@ -46,9 +46,18 @@ HR_API void hr_name_scope(hr_graph *g, const char *name);
 
 /* What a variable scope does with a variable of that name: expects none, expects one, takes either. */
 typedef enum hr_reuse { HR_REUSE_NEVER, HR_REUSE, HR_AUTO_REUSE } hr_reuse;
+/* How variables are cut into pieces of their own along one axis: of hr_fixed_size_partitioner and its kin, or with a
+ * `pieces` of your own, which says how many, from 1 to what the axis has. NULL: variables stay whole. */
+typedef struct hr_partitioner hr_partitioner;
+struct hr_partitioner {
+    int64_t (*pieces)(const hr_partitioner *self, hr_dtype dtype, hr_shape shape);
+    int axis;
+    int64_t count, bytes;
+};
 typedef struct hr_variable_scope_opts {
     size_t struct_size;
-    hr_reuse reuse; /* default: a variable that exists is an error */
+    hr_reuse reuse;             /* default: a variable that exists is an error */
+    hr_partitioner partitioner; /* of variables in it that have none of their own; default: that of the scope around */
 } hr_variable_scope_opts;
 /* Variables of hr_get_variable are called "name/...", never made unique; other nodes as by hr_name_scope. */
 HR_API void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_scope_opts *opts);
@@ -93,26 +102,61 @@ HR_API const hr_node *hr_get_collection(const hr_graph *g, const char *collectio
 
 /* ---- variables ---- */
 
+/* Which numbers of a shape a variance is scaled by: its inputs, its outputs, or their mean. */
+typedef enum hr_fan_mode { HR_FAN_IN, HR_FAN_OUT, HR_FAN_AVG } hr_fan_mode;
+typedef enum hr_distribution { HR_TRUNCATED, HR_UNTRUNCATED, HR_UNIFORM } hr_distribution; /* normal, normal, uniform */
+
+/* Where a piece of a variable lies in the whole (see hr_partitioner). */
+typedef struct hr_variable_piece {
+    const char *full_name; /* of the whole: its key in checkpoints */
+    hr_shape full_shape;
+    int64_t offset[HR_MAX_RANK];
+    int axis, number, count; /* piece `number` of `count` along `axis` */
+    hr_node whole;           /* the value of all of them, put together */
+} hr_variable_piece;
+
 /* How a variable begins: .initializer = hr_zeros(), hr_truncated_normal(0, 0.1, 0), ... or one with a `make` of your
  * own. */
 typedef struct hr_initializer hr_initializer;
 struct hr_initializer {
     hr_node (*make)(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_initializer *self); /* NULL: the default */
-    double a, b;            /* mean and deviation; least and upper bound; the constant */
+    double a, b;            /* mean and deviation; least and upper bound; the constant; the scale or gain */
     int64_t seed;           /* 0: the graph's */
-    const hr_tensor *value; /* of hr_initial_value: borrowed until the variable is made */
+    const hr_tensor *value; /* of hr_initial_value and hr_constant_values: borrowed until the variable is made */
+    hr_fan_mode mode;       /* of hr_variance_scaling */
+    hr_distribution distribution;
+    const hr_variable_piece *piece; /* what `shape` is a piece of; NULL: nothing larger. hr_get_variable says it */
 };
 
-/* TensorFlow's, with its numbers: the same seeds give the same values. Seed 0: none of its own, but the graph's. */
-HR_API hr_initializer hr_zeros(void);
+/* TensorFlow's, with its nodes and numbers: the same seeds give the same values. Seed 0: none of its own, but the
+ * graph's; INT32_MAX is what TensorFlow calls seed 0. A type or shape that does not fit fails the node with
+ * "variable.initializer". */
+HR_API hr_initializer hr_zeros(void); /* false; empty strings */
 HR_API hr_initializer hr_ones(void);
 HR_API hr_initializer hr_constant_value(double value);
-HR_API hr_initializer hr_initial_value(const hr_tensor *value); /* borrowed until the variable is made */
+/* Values in row order; the last one repeats if there are too few. Borrowed until the variable is made. */
+HR_API hr_initializer hr_constant_values(const hr_tensor *values);
+HR_API hr_initializer hr_initial_value(const hr_tensor *value); /* of the variable's shape; borrowed in the same way */
+/* [low, high), of floats or integers. */
 HR_API hr_initializer hr_random_uniform(double low, double high, int64_t seed);
 HR_API hr_initializer hr_random_normal(double mean, double stddev, int64_t seed);
 HR_API hr_initializer hr_truncated_normal(double mean, double stddev, int64_t seed); /* redrawn beyond two stddev */
-HR_API hr_initializer hr_glorot_uniform(int64_t seed);
+/* Of variance scale / n, where n is the number of inputs, of outputs, or their mean; of a piece, that of the whole. */
+HR_API hr_initializer hr_variance_scaling(double scale, hr_fan_mode mode, hr_distribution distribution, int64_t seed);
+HR_API hr_initializer hr_glorot_uniform(int64_t seed); /* scale 1, HR_FAN_AVG; also called Xavier */
 HR_API hr_initializer hr_glorot_normal(int64_t seed);
+HR_API hr_initializer hr_lecun_uniform(int64_t seed); /* scale 1, HR_FAN_IN */
+HR_API hr_initializer hr_lecun_normal(int64_t seed);
+HR_API hr_initializer hr_he_uniform(int64_t seed); /* scale 2, HR_FAN_IN */
+HR_API hr_initializer hr_he_normal(int64_t seed);
+/* Within factor * sqrt(3 / n), n: the product of all dimensions but the last. */
+HR_API hr_initializer hr_uniform_unit_scaling(double factor, int64_t seed);
+/* gain * a random orthogonal matrix [product of all dimensions but the last, last]: orthonormal rows or columns,
+ * whichever are fewer. Rank 2 or more. */
+HR_API hr_initializer hr_orthogonal(double gain, int64_t seed);
+HR_API hr_initializer hr_eye(double gain); /* gain on the diagonal of a matrix, also called identity */
+/* Inputs and outputs of a layer with weights of this shape: dimensions before the last two count into both. */
+HR_API void hr_fans(hr_shape shape, double *fan_in, double *fan_out);
 
 /* In which of TensorFlow's collections a variable is. */
 typedef enum hr_variable_set {
@@ -127,12 +171,13 @@ typedef struct hr_variable_info {
     const char *name; /* its key in checkpoints */
     hr_dtype dtype;
     hr_shape shape;
-    unsigned sets;          /* of hr_variable_set */
-    hr_node handle;         /* VarHandleOp: what hr_get_variable gives */
-    hr_node read;           /* ReadVariableOp of the value */
-    hr_node initial_value;  /* what it begins with */
-    hr_node initializer;    /* AssignVariableOp of that */
-    hr_node is_initialized; /* VarIsInitializedOp: a bool */
+    unsigned sets;                  /* of hr_variable_set */
+    hr_node handle;                 /* VarHandleOp: what hr_get_variable gives */
+    hr_node read;                   /* ReadVariableOp of the value */
+    hr_node initial_value;          /* what it begins with */
+    hr_node initializer;            /* AssignVariableOp of that */
+    hr_node is_initialized;         /* VarIsInitializedOp: a bool */
+    const hr_variable_piece *piece; /* where it lies in a larger one; NULL: it is whole */
 } hr_variable_info;
 
 typedef struct hr_variable_opts {
@@ -140,13 +185,25 @@ typedef struct hr_variable_opts {
     hr_initializer initializer; /* default: Glorot's uniform for floats, zeros for others */
     bool not_trainable;         /* default: optimizers train it */
     unsigned sets;              /* default: global, and trainable unless .not_trainable */
+    hr_partitioner partitioner; /* default: the scope's */
 } hr_variable_opts;
 /* Gives the variable of that name in the current variable scope, made or, if the scope says so, found. The node is the
- * variable itself (a resource); an op that wants a value reads it. `name` is borrowed. */
+ * variable itself (a resource); an op that wants a value reads it. `name` is borrowed.
+ * With a partitioner, and of rank 1 or more, it is made in pieces "NAME/part_0", "NAME/part_1", ..., which are variables
+ * of their own; the node is then their value put together. Checkpoints hold the pieces as parts of NAME. */
 HR_API hr_node hr_get_variable_with(hr_graph *g, const char *name, hr_dtype dtype, hr_shape shape,
                                     const hr_variable_opts *opts);
 #define hr_get_variable(...)                                                                                           \
     HR_CALL4_(hr_get_variable_with, hr_variable_opts, __VA_ARGS__, .struct_size = sizeof(hr_variable_opts))
+
+/* `pieces` along the axis, or as many as it has. */
+HR_API hr_partitioner hr_fixed_size_partitioner(int64_t pieces, int axis);
+/* As few pieces as stay within max_bytes each, and at most max_pieces (0: any number). A string counts 16 bytes. */
+HR_API hr_partitioner hr_variable_axis_size_partitioner(int64_t max_bytes, int axis, int64_t max_pieces);
+/* As many pieces as have min_bytes each (0: 256 KiB), at least 1, at most max_pieces. */
+HR_API hr_partitioner hr_min_max_variable_partitioner(int64_t max_pieces, int axis, int64_t min_bytes);
+/* The handles of a variable's pieces, at most `max` of them in `out`; gives how many it has. 0: it is none of pieces. */
+HR_API int hr_variable_pieces(const hr_graph *g, const char *full_name, hr_node *out, int max);
 
 HR_API int hr_graph_variables(const hr_graph *g);                           /* how many, of all sets */
 HR_API const hr_variable_info *hr_graph_variable(const hr_graph *g, int i); /* in order of creation; borrows */

@@ -90,6 +90,7 @@ typedef struct hr__node {
 typedef struct hr__scope {
     const char *name, *variable; /* what to go back to */
     hr_reuse reuse;
+    hr_partitioner partitioner;
 } hr__scope;
 
 typedef struct hr__collection {
@@ -149,6 +150,7 @@ struct hr_graph {
     char *scope, *variable_scope; /* prefixes, "" or ending in '/' */
     size_t scope_size, variable_scope_size, scope_capacity, variable_scope_capacity;
     hr_reuse reuse;
+    hr_partitioner partitioner;
     hr__scope *scopes;
     int scope_count, scope_stack_capacity;
     hr__control *controls;
@@ -213,9 +215,14 @@ hr__node *hr__node_of(hr_node node); /* NULL: none or failed */
 /* Grows an array to hold `count` + 1 entries. */
 hr_status hr__grow(void *array, int count, int *capacity, size_t width, hr_error *err);
 hr_node hr__graph_no_memory(hr_graph *g, const char *what);
+/* The bytes of a number of that type. False: it is no type of numbers or bool, or does not reach as far. */
+bool hr__number_as(hr_dtype dtype, double value, char bytes[8]);
 /* A function's variables are named as those of the graph around it. */
 void hr__share_variable_scope(hr_graph *body, const hr_graph *outer);
-/* The name made unique, with the scope in front unless it ends in '/'. In the arena; NULL: no memory. */
+/* A name scope of its own under the root, whatever scopes are open. */
+void hr__name_scope_at_root(hr_graph *g, const char *name);
+/* The name made unique, with the scope in front. One that ends in '/' is a scope's own, whole: it is taken as it is,
+ * unless a node has it. In the arena; NULL: no memory. */
 const char *hr__unique_name(hr_graph *g, const char *name);
 /* Takes a whole name that nobody has yet, for a node from a file. HR_INVALID_ARGUMENT, "graph.name". */
 hr_status hr__claim_name(hr_graph *g, const char *name, const char **out, hr_error *err);
@@ -236,6 +243,14 @@ const hr__signature *hr__graph_signature(hr_graph *g, const char *op, hr_error *
 hr_status hr__attr_copy(hr__arena *arena, hr_attr *attr, hr_error *err);
 /* Reads a variable where a value is wanted. */
 hr_node hr__node_value(hr_node node);
+/* variables.c: a new variable of that whole name. `piece`: what it is a piece of, or NULL. */
+hr_node hr__add_variable(hr_graph *g, const char *name, hr_dtype dtype, hr_shape shape, const hr_variable_piece *piece,
+                         const hr_variable_opts *opts);
+/* partitions.c: a new variable in pieces; gives its value. */
+hr_node hr__add_pieces(hr_graph *g, const char *name, hr_dtype dtype, hr_shape shape, const hr_partitioner *partitioner,
+                       const hr_variable_opts *opts);
+/* The first piece of a variable; NULL: it is none of pieces. */
+const hr_variable_info *hr__first_piece(const hr_graph *g, const char *full_name);
 /* The text of a shape in the caller's array. */
 typedef struct hr__shape_name {
     char text[128];

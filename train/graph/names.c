@@ -68,6 +68,11 @@ const char *hr__unique_name(hr_graph *g, const char *name)
     const int n = literal ? snprintf(full, sizeof full, "%.*s", (int)size - 1, name)
                           : snprintf(full, sizeof full, "%s%s", g->scope, name);
     if (!legal(full, (size_t)n)) return names_refuse(g, full);
+    if (literal && in_use(g, full, (size_t)n) && !hr__map_find(&g->by_name, full, (size_t)n)) {
+        const char *own = hr__arena_text(&g->arena, full, (size_t)n);
+        if (!own) hr__graph_no_memory(g, "a name");
+        return own;
+    }
     const char *unique = make_unique(g, full);
     if (!unique) hr__graph_no_memory(g, "a name");
     return unique;
@@ -119,7 +124,7 @@ static bool push(hr_graph *g)
         hr__graph_no_memory(g, "a scope");
         return false;
     }
-    g->scopes[g->scope_count++] = (hr__scope){name, variable, g->reuse};
+    g->scopes[g->scope_count++] = (hr__scope){name, variable, g->reuse, g->partitioner};
     return true;
 }
 
@@ -146,12 +151,22 @@ void hr__share_variable_scope(hr_graph *body, const hr_graph *outer)
     set_prefix(body, &body->variable_scope, &body->variable_scope_size, &body->variable_scope_capacity,
                outer->variable_scope, outer->variable_scope_size);
     body->reuse = outer->reuse;
+    body->partitioner = outer->partitioner;
 }
 
 void hr_name_scope(hr_graph *g, const char *name)
 {
     g = hr__innermost(g);
     if (g && push(g)) enter_name_scope(g, name);
+}
+
+void hr__name_scope_at_root(hr_graph *g, const char *name)
+{
+    g = hr__innermost(g);
+    if (!g || !push(g)) return;
+    g->scope_size = 0;
+    g->scope[0] = 0;
+    enter_name_scope(g, name);
 }
 
 void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_scope_opts *opts)
@@ -169,6 +184,7 @@ void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_sco
     }
     set_prefix(g, &g->variable_scope, &g->variable_scope_size, &g->variable_scope_capacity, full, (size_t)n);
     if (o.reuse != HR_REUSE_NEVER) g->reuse = o.reuse;
+    if (o.partitioner.pieces) g->partitioner = o.partitioner;
 }
 
 void hr_scope_end(hr_graph *g)
@@ -180,6 +196,7 @@ void hr_scope_end(hr_graph *g)
     set_prefix(g, &g->variable_scope, &g->variable_scope_size, &g->variable_scope_capacity, s->variable,
                strlen(s->variable));
     g->reuse = s->reuse;
+    g->partitioner = s->partitioner;
 }
 
 const char *hr_variable_scope_name(const hr_graph *g) { return g ? g->variable_scope : ""; }

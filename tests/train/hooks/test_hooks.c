@@ -310,6 +310,53 @@ static void variables_and_extras_come_back(void **state)
     assert_string_equal(again.text, n.text);
 }
 
+/* Saved in two pieces along one axis, restored in three along another, and whole. */
+static void pieces_of_a_variable_are_saved_as_parts_of_it(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    static const float numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    const hr_tensor value = hr_tensor_of(HR_FLOAT, HR_SHAPE(4, 3), numbers);
+    const hr_partitioner cuts[] = {hr_fixed_size_partitioner(2, 0), hr_fixed_size_partitioner(3, 1), {0}};
+    hr_bundle *b;
+    const hr_bundle_entry *entry;
+    int count;
+    empty_folder("pieces");
+    for (int round = 0; round < 3; round++) {
+        counting c = new_counting();
+        hr_hook *hook = hr_checkpoint_saver_hook("pieces", .save_steps = 100);
+        const hr_node w = hr_get_variable(c.graph, "w", HR_FLOAT, HR_SHAPE(4, 3), .initializer = hr_zeros(),
+                                          .partitioner = cuts[round]);
+        hr_node piece[3] = {w};
+        hr_variable_pieces(c.graph, "w", piece, 3);
+        hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1, .checkpoint_dir = "pieces");
+        if (hr_monitored_session_error(m)) fail_msg("%s", hr_monitored_session_error(m)->text);
+        for (int i = 0; round == 0 && i < 2; i++) {
+            const hr_tensor half = hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 3), numbers + 6 * i);
+            assert_ok(hr_session_set(hr_monitored_raw(m), piece[i], &half, &err), &err);
+        }
+        const hr_node fetch = hr_identity(w);
+        hr_tensor got;
+        assert_ok(hr_session_run(hr_monitored_raw(m), NULL, 0, &fetch, 1, &got, &err), &err);
+        assert_memory_equal(got.data, value.data, sizeof numbers);
+        hr_tensor_clear(&got);
+        assert_ok(run(m, &c, &err), &err);
+        assert_ok(hr_monitored_session_close(m, false, &err), &err);
+        hr_graph_free(c.graph);
+        if (round > 0) continue;
+        char *prefix;
+        assert_ok(hr_latest_checkpoint("pieces", &prefix, &err), &err);
+        assert_non_null(prefix);
+        assert_ok(hr_bundle_open(prefix, &b, &err), &err);
+        assert_ok(hr_bundle_list(b, &entry, &count, &err), &err);
+        int found = 0;
+        for (int i = 0; i < count; i++) found += strcmp(entry[i].name, "w") == 0 ? entry[i].slices : 0;
+        assert_int_equal(found, 2);
+        hr_bundle_free(b);
+        hr_free(prefix);
+    }
+}
+
 /* The same folder may be given with slashes at its end, and without: its checkpoints have one name each. */
 static void slashes_after_a_folder_change_no_name(void **state)
 {
@@ -555,6 +602,7 @@ int main(void)
         cmocka_unit_test(a_request_to_stop_counts_when_it_is_asked_for),
         cmocka_unit_test(a_broken_graph_is_told_when_the_session_is_made),
         cmocka_unit_test(variables_and_extras_come_back),
+        cmocka_unit_test(pieces_of_a_variable_are_saved_as_parts_of_it),
         cmocka_unit_test(slashes_after_a_folder_change_no_name),
         cmocka_unit_test(a_checkpoint_of_another_model_is_refused_by_name),
         cmocka_unit_test(listeners_hear_of_saves_and_may_stop),

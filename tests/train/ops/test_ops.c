@@ -282,6 +282,74 @@ static void products_at_once_do_not_disturb_each_other(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_graph, free_graph)
 
+/* ---- matrices; the numbers are TensorFlow's ---- */
+
+static void expect_near(hr_node node, int64_t count, const float *expected)
+{
+    hr_tensor out = value_of(node);
+    assert_int_equal(out.count, count);
+    for (int64_t i = 0; i < count; i++)
+        if (!(fabsf(((const float *)out.data)[i] - expected[i]) < 2e-6f))
+            fail_msg("value %d: expected %g, got %g", (int)i, (double)expected[i],
+                     (double)((const float *)out.data)[i]);
+    hr_tensor_clear(&out);
+}
+
+static void qr_has_the_signs_of_tensorflow(void **state)
+{
+    (void)state;
+    static const float a[] = {3, 1, 2, 4, -5, 6, 7, 8, 9, 1, 0, 2};
+    static const float wide[] = {3, 4, 7, 1, 1, -5, 8, 0, 2, 6, 9, 2};
+    static const float q[] = {-0.34641016f, -0.06706705f, 0.89433354f,  -0.46188018f, -0.84791934f, -0.18677184f,
+                              -0.8082903f,  0.52216506f,  -0.22852415f, -0.11547004f, -0.06227655f, -0.33624476f};
+    static const float r[] = {-8.660254f, -4.5033317f, -10.969655f, 0, 8.3498507f, -0.6467180f, 0, 0, -2.0611711f};
+    static const float full_q[] = {-0.34641016f, -0.06706705f, 0.89433354f,  0.27508092f, -0.46188018f, -0.84791934f,
+                                   -0.18677184f, -0.18115088f, -0.8082903f,  0.52216506f, -0.22852415f, -0.14760447f,
+                                   -0.11547004f, -0.06227655f, -0.33624476f, 0.93259197f};
+    static const float wide_r[] = {-3.7416575f, -5.0779638f, -12.561279f, -1.8708286f, 0,          7.1564159f,
+                                   -3.0442219f, 0.9082758f,  0,           0,           5.1910501f, 0.8216051f};
+    const hr_tensor t = hr_tensor_of(HR_FLOAT, HR_SHAPE(4, 3), a), w = hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 4), wide);
+    const hr_node thin = hr_new_node(g, "Qr", HR_INPUTS(hr_const(g, &t)));
+    const hr_node full =
+        hr_new_node(g, "Qr", HR_INPUTS(hr_const(g, &t)), HR_ATTRS(HR_BOOL_ATTR("full_matrices", true)));
+    const hr_node flat = hr_new_node(g, "Qr", HR_INPUTS(hr_const(g, &w)));
+    expect_near(thin, 12, q);
+    expect_near(hr_node_output(thin, 1), 9, r);
+    expect_near(full, 16, full_q);
+    expect_near(hr_node_output(flat, 1), 12, wide_r);
+}
+
+static hr_node int64s(hr_shape shape, const int64_t *values)
+{
+    const hr_tensor t = hr_tensor_of(HR_INT64, shape, values);
+    return hr_const(g, &t);
+}
+
+static hr_node diagonals(hr_node of, hr_node k, double rows, double columns, const char *align)
+{
+    return hr_new_node(
+        g, "MatrixDiagV3",
+        HR_INPUTS(of, k, hr_scalar(g, HR_INT32, rows), hr_scalar(g, HR_INT32, columns), hr_scalar(g, HR_INT64, 9)),
+        HR_ATTRS(HR_STRING_ATTR("align", align)));
+}
+
+static void bands_of_diagonals_stand_where_they_belong(void **state)
+{
+    (void)state;
+    const hr_node three = int64s(HR_SHAPE(3, 3), HR_I64(0, 1, 2, 3, 4, 5, 6, 7, 0));
+    const hr_node two = int64s(HR_SHAPE(2, 2), HR_I64(1, 2, 3, 4));
+    const hr_node sevens = int64s(HR_SHAPE(3, 4), HR_I64(7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7));
+    const hr_node left = int64s(HR_SHAPE(2, 3), HR_I64(1, 2, 3, 4, 5, 0));
+    expect_int64(diagonals(three, hr_ints(g, HR_I64(-1, 1), 2), -1, -1, "RIGHT_LEFT"), 9,
+                 HR_I64(3, 1, 9, 6, 4, 2, 9, 7, 5));
+    expect_int64(diagonals(two, hr_ints(g, HR_I64(1), 1), 2, 4, "LEFT_RIGHT"), 16,
+                 HR_I64(9, 1, 9, 9, 9, 9, 2, 9, 9, 3, 9, 9, 9, 9, 4, 9));
+    expect_int64(hr_new_node(g, "MatrixSetDiagV3", HR_INPUTS(sevens, left, hr_ints(g, HR_I64(-1, 0), 2)),
+                             HR_ATTRS(HR_STRING_ATTR("align", "LEFT_LEFT"))),
+                 12, HR_I64(1, 7, 7, 7, 4, 2, 7, 7, 7, 5, 3, 7));
+    expect_int64(hr_new_node(g, "DiagPart", HR_INPUTS(three)), 3, HR_I64(0, 4, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +363,8 @@ int main(void)
         TEST(normal_values_have_mean_0_and_deviation_1),
         TEST(truncated_ones_lie_within_two_deviations),
         TEST(products_at_once_do_not_disturb_each_other),
+        TEST(qr_has_the_signs_of_tensorflow),
+        TEST(bands_of_diagonals_stand_where_they_belong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
