@@ -291,15 +291,18 @@ static void odd_or_even(hr_graph *g, const hr_node *vars, hr_node *results, void
     hr_cond(odd, plus_one, twice, nodes, results, 1);
 }
 
-/* A graph of x: a loop with a branch and a variable in it, gives y. */
+/* A graph of x: a loop with a branch and a variable in it, gives y and its derivative dy. */
 static int run_write_graph(char **argument)
 {
     hr_error err;
+    hr_gradient dy;
     hr_graph *g = hr_graph_new();
     hr_node x = hr_placeholder(g, HR_FLOAT, HR_SCALAR, .name = "x"), last;
     hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros());
     hr_while_loop(below_100, odd_or_even, &w, &x, 1, &last);
     hr_identity(last, .name = "y");
+    hr_gradients(&last, 1, &x, 1, &dy);
+    hr_identity(dy.values, .name = "dy");
     hr_global_variables_initializer(g);
     const hr_status st = hr_graph_write(g, argument[0], &err);
     hr_graph_free(g);
@@ -308,21 +311,22 @@ static int run_write_graph(char **argument)
 
 static hr_status run_graph(hr_graph *g, float in, hr_error *err)
 {
-    hr_tensor out;
-    const hr_node init = hr_target(hr_graph_node(g, "init")), fetch = hr_graph_node(g, "y:0");
+    hr_tensor out[2];
+    const hr_node init = hr_target(hr_graph_node(g, "init"));
+    const hr_node fetches[] = {hr_graph_node(g, "y:0"), hr_graph_node(g, "dy:0")};
     const hr_feed feed = {hr_graph_node(g, "x:0"), hr_tensor_of(HR_FLOAT, HR_SCALAR, &in)};
     hr_session *s = hr_session_new(g);
     hr_status st = hr_session_run(s, NULL, 0, &init, 1, NULL, err);
-    if (st == HR_OK) st = hr_session_run(s, &feed, 1, &fetch, 1, &out, err);
-    if (st == HR_OK) {
-        printf("%.9g\n", (double)*(const float *)out.data);
-        hr_tensor_clear(&out);
+    if (st == HR_OK) st = hr_session_run(s, &feed, 1, fetches, 2, out, err);
+    for (int i = 0; st == HR_OK && i < 2; i++) {
+        printf("%.9g\n", (double)*(const float *)out[i].data);
+        hr_tensor_clear(&out[i]);
     }
     hr_session_free(s);
     return st;
 }
 
-/* The y of an x, in a graph of that form from a file. */
+/* The y and dy of an x, in a graph of that form from a file. */
 static int run_run_graph(char **argument)
 {
     hr_error err;

@@ -159,19 +159,21 @@ class Events(Case):
 
 
 class Graphs(Case):
-    """A loop with a branch and a variable in it: odd numbers get one more, even ones double, until 100."""
+    """A loop with a branch and a variable in it: odd numbers get one more, even ones double, until 100; and the
+    derivative, which is 2 for each that doubled."""
 
     @staticmethod
     def expected(x):
+        slope = 1
         while x < 100:
-            x = x + 1 if x % 2 else x * 2
-        return x
+            x, slope = (x + 1, slope) if x % 2 else (x * 2, slope * 2)
+        return [x, slope]
 
     def run_theirs(self, graph_def):
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
             tf.import_graph_def(graph_def, name="")
             session.run("init")
-            return [session.run("y:0", {"x:0": x}) for x in (1, 6, 7, 250)]
+            return [session.run(["y:0", "dy:0"], {"x:0": x}) for x in (1, 6, 7, 250)]
 
     def test_tensorflow_runs_headraces(self):
         for name in ("g.pb", "g.pbtxt"):
@@ -200,6 +202,7 @@ class Graphs(Case):
             else:
                 y = tf.cond(x % 2 > 0, lambda: odd(x), lambda: x * 2)
             tf.identity(y, name="y")
+            tf.identity(tf.gradients(y, x)[0], name="dy")
             tf.group(w.initializer, name="init")
             tf.io.write_graph(graph, self.folder.name, "t.pb", as_text=False)
             tf.io.write_graph(graph, self.folder.name, "t.pbtxt", as_text=True)
@@ -208,12 +211,13 @@ class Graphs(Case):
         self.write_theirs(control_flow_v2=True)
         for name in ("t.pb", "t.pbtxt"):
             for x in (1, 6, 7, 250):
-                self.assertEqual(float(headrace("run_graph", self.path(name), x)[0]), self.expected(x))
+                self.assertEqual([float(v) for v in headrace("run_graph", self.path(name), x)], self.expected(x))
 
     def test_headrace_runs_switch_and_merge(self):
         self.write_theirs(control_flow_v2=False)
         for x in (1, 6):
-            self.assertEqual(float(headrace("run_graph", self.path("t.pb"), x)[0]), x + 1 if x % 2 else x * 2)
+            self.assertEqual([float(v) for v in headrace("run_graph", self.path("t.pb"), x)],
+                             [x + 1, 1] if x % 2 else [x * 2, 2])
 
 
 def columns():

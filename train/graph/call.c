@@ -50,7 +50,8 @@ static hr_status plan_callee(hr_callee *c, hr__plan **out, hr_error *err)
     hr_status st = fetches ? HR_OK : hr_no_memory(err, "a function");
     for (int i = 0; st == HR_OK && i < f->outputs + f->controls; i++)
         fetches[i] = i < f->outputs ? f->output[i] : f->control[i - f->outputs];
-    if (st == HR_OK) st = hr__plan_new(&c->instance, f, f->input, f->inputs, fetches, f->outputs + f->controls, out, err);
+    if (st == HR_OK)
+        st = hr__plan_new(&c->instance, f, f->input, f->inputs, fetches, f->outputs + f->controls, out, err);
     hr_free(fetches);
     if (st != HR_OK) hr_error_prefix(err, "function '%s': ", f->name);
     return st;

@@ -50,14 +50,6 @@ static void like(hr_node node, hr_dtype *dtype, hr_shape *shape)
     *shape = info ? info->shape : hr_node_shape(node);
 }
 
-static hr_node zeros_for(hr_node node)
-{
-    const hr_variable_info *info = hr_node_dtype(node) == HR_RESOURCE ? hr_variable_of(node) : NULL;
-    if (!info) return hr_new_node(node.graph, "ZerosLike", HR_INPUTS(node));
-    const hr_node shape = hr_new_node(node.graph, "VariableShape", HR_INPUTS(node));
-    return hr_new_node(node.graph, "Fill", HR_INPUTS(shape, hr_const_number(node.graph, info->dtype, 0, NULL)));
-}
-
 /* Arrays of one function, dropped with the graph. */
 typedef struct ends {
     hr_node *y, *dy, *x;
@@ -120,7 +112,8 @@ static bool differentiate(const hr_backward *b, const hr_function *f, const bool
     own->in_derivation = true;
     hr__gradients_of(f->body, e.y, e.ys, e.dy, e.x, e.xs, e.dx);
     own->in_derivation = false;
-    for (int i = 0; i < e.xs; i++) e.x[i] = e.dx[i].values.graph ? hr_gradient_dense(e.dx[i]) : zeros_for(e.x[i]);
+    for (int i = 0; i < e.xs; i++)
+        e.x[i] = e.dx[i].values.graph ? hr_gradient_dense(e.dx[i]) : hr_gradient_zeros(e.x[i]);
     const hr_function *made = hr_function_end(body, e.x, e.xs);
     hr_error err = {0};
     hr_node *outer = NULL;
@@ -670,7 +663,7 @@ static void run_back(looper *l)
     int n = 0;
     vars[n++] = hr_node_output(l->last, l->extended->counter - 1);
     for (int i = 0; i < b->outputs; i++)
-        if (l->flows[i]) vars[n++] = b->grad[i].graph ? b->grad[i] : zeros_for(last_value(b, i));
+        if (l->flows[i]) vars[n++] = b->grad[i].graph ? b->grad[i] : hr_gradient_zeros(last_value(b, i));
     for (int i = 0; i < l->d.needs; i++)
         if (l->list[i] >= 0) vars[n++] = hr_node_output(l->last, l->list[i]);
     for (int i = 0; i < count; i++) shapes[i] = i > 0 && i <= l->count ? HR_UNKNOWN_SHAPE : HR_SCALAR;

@@ -24,6 +24,7 @@ typedef struct flow {
     arrivals **arrived; /* by node and output */
     hr__arena arena;
     bool within; /* a function is made in the graph: gradients are of its body */
+    bool in_pairs;
 } flow;
 
 static bool carries(hr_dtype dtype)
@@ -58,10 +59,17 @@ hr_node hr_gradient_dense(hr_gradient gradient)
 
 /* ---- for gradients of ops ---- */
 
+hr_node hr_gradient_zeros(hr_node like)
+{
+    const hr_variable_info *info = hr_node_dtype(like) == HR_RESOURCE ? hr_variable_of(like) : NULL;
+    if (!info) return hr_new_node(like.graph, "ZerosLike", HR_INPUTS(like));
+    const hr_node shape = hr_new_node(like.graph, "VariableShape", HR_INPUTS(like));
+    return hr_new_node(like.graph, "Fill", HR_INPUTS(shape, hr_const_number(like.graph, info->dtype, 0, NULL)));
+}
+
 hr_node hr_backward_grad(const hr_backward *b, int i)
 {
-    if (b->grad[i].graph) return b->grad[i];
-    return hr_new_node(b->graph, "ZerosLike", HR_INPUTS(b->output[i]));
+    return b->grad[i].graph ? b->grad[i] : hr_gradient_zeros(b->output[i]);
 }
 
 hr_node hr_gradient_unbroadcast(hr_node gradient, hr_node like, hr_node other)
@@ -77,8 +85,18 @@ hr_node hr_gradient_unbroadcast(hr_node gradient, hr_node like, hr_node other)
 
 /* ---- sums ---- */
 
+/* One after the other, so that no more than two are there at a time. */
+static hr_node sum_in_pairs(const arrival *list)
+{
+    hr_node sum = hr_gradient_dense(list->gradient);
+    for (const arrival *a = list->next; a; a = a->next)
+        sum = hr_new_node(sum.graph, "AddN", HR_INPUTS(sum, hr_gradient_dense(a->gradient)));
+    return sum;
+}
+
 static hr_node sum_dense(flow *f, const arrival *list, int count)
 {
+    if (f->in_pairs) return sum_in_pairs(list);
     hr_node *all = hr_malloc(sizeof *all * (size_t)count);
     if (!all) return hr__graph_no_memory(f->g, "a gradient");
     int n = 0;
@@ -136,6 +154,15 @@ static void no_gradient(flow *f, const hr__node *n)
                  n->op->name);
 }
 
+typedef void gradient_fn(hr_backward *b);
+
+static gradient_fn *gradient_of(const hr__node *n) { return n->override ? n->override->gradient : n->op->gradient; }
+
+static bool has_no_gradient(const hr__node *n)
+{
+    return n->override ? !n->override->gradient : (n->op->traits & HR_NO_GRADIENT) != 0;
+}
+
 typedef struct backward_arrays {
     hr_gradient *slices, *out;
     hr_node *grad, *output;
@@ -169,7 +196,7 @@ static void flow_through(flow *f, int32_t id, const hr__node *n, const hr_gradie
             a.grad[i] = incoming[i].values;
     }
     hr_backward b = {f->g, a.output[0], n->inputs, n->outputs, n->input, a.output, a.grad, a.slices, a.out};
-    n->op->gradient(&b);
+    gradient_of(n)(&b);
     hr_scope_end(f->g);
     for (int i = 0; i < n->inputs; i++)
         if (carries(hr_node_dtype(n->input[i])) && f->reached[n->input[i].id]) arrive(f, n->input[i], a.out[i]);
@@ -201,8 +228,8 @@ static void visit(flow *f, int32_t id)
         list->next = NULL;
         f->arrived[id][i].last = list;
     }
-    if (!any || f->stops[id] || !goes_on(f, n) || n->op->traits & HR_NO_GRADIENT) return;
-    if (n->op->gradient)
+    if (!any || f->stops[id] || !goes_on(f, n) || has_no_gradient(n)) return;
+    if (gradient_of(n))
         flow_through(f, id, n, incoming);
     else
         no_gradient(f, n);
@@ -282,14 +309,33 @@ static void seed(flow *f, const hr_node *ys, int y_count, const hr_gradients_opt
     }
 }
 
-static bool gradients_sound(const hr_node *nodes, int count, hr_graph **g)
+/* An x of a graph around is what stands for it in `g`; none if nothing there takes it. */
+static hr_node find_within(hr_graph *g, hr_node x)
+{
+    if (!g || x.graph == g) return x;
+    const hr_node outer = g->outer ? find_within(g->outer, x) : x;
+    for (int i = 0; i < g->capture_count; i++) {
+        const hr_node known = g->captures[i].outer;
+        if (known.graph == outer.graph && known.id == outer.id && known.output == outer.output)
+            return g->captures[i].inner;
+    }
+    return (hr_node){0};
+}
+
+static bool is_within(const hr_graph *g, const hr_graph *around)
+{
+    while (g && g != around) g = g->outer;
+    return g != NULL;
+}
+
+static bool gradients_sound(hr_graph *g, const hr_node *nodes, int count, bool around)
 {
     if (!nodes && count > 0) return false;
     for (int i = 0; i < count; i++) {
-        if (!*g) *g = nodes[i].graph;
-        if (nodes[i].graph != *g || hr_node_dtype(nodes[i]) == HR_INVALID_DTYPE) return false;
+        const bool here = nodes[i].graph == g || (around && is_within(g, nodes[i].graph));
+        if (!here || hr_node_dtype(nodes[i]) == HR_INVALID_DTYPE) return false;
     }
-    return *g != NULL;
+    return g != NULL;
 }
 
 static void gradients_run(flow *f, const hr_node *ys, int y_count, const hr_node *xs, int x_count, hr_gradient *out,
@@ -333,27 +379,79 @@ bool hr__gradients_connect(hr_graph *g, const hr_node *ys, int y_count, const hr
     return begun;
 }
 
+static void fill_in_zeros(const hr_node *xs, int count, hr_gradient *out)
+{
+    for (int i = 0; i < count; i++)
+        if (!out[i].values.graph) out[i] = hr_dense_gradient(hr_gradient_zeros(xs[i]));
+}
+
+static void gradients_here(hr_graph *g, const hr_node *ys, int y_count, const hr_node *xs, int x_count,
+                           hr_gradient *out, const hr_gradients_opts *opts)
+{
+    flow f = {.in_pairs = opts->sum_in_pairs};
+    hr_node *values = hr__arena_get(&f.arena, sizeof *values * (size_t)(y_count + 1));
+    hr_node *inner = hr__arena_get(&f.arena, sizeof *inner * (size_t)(x_count + 1));
+    hr_gradient *found = hr__arena_get(&f.arena, sizeof *found * (size_t)(x_count + 1));
+    int count = 0;
+    hr_name_scope(g, opts->name ? opts->name : "gradients");
+    for (int i = 0; values && i < y_count; i++) values[i] = hr__node_value(ys[i]);
+    for (int i = 0; inner && i < x_count; i++) {
+        const hr_node x = find_within(g, xs[i]);
+        if (x.graph) inner[count++] = x;
+    }
+    if (values && inner && found && gradients_begin(&f, g) == HR_OK)
+        gradients_run(&f, values, y_count, inner, count, found, opts);
+    else
+        hr__graph_no_memory(g, "gradients");
+    for (int i = 0, n = 0; inner && found && i < x_count; i++)
+        if (find_within(g, xs[i]).graph) out[i] = found[n++];
+    if (opts->zero_unconnected) fill_in_zeros(xs, x_count, out);
+    hr_scope_end(g);
+    hr__arena_free(&f.arena);
+}
+
 void hr_gradients_with(const hr_node *ys, int y_count, const hr_node *xs, int x_count, hr_gradient *out,
                        const hr_gradients_opts *opts)
 {
     const hr_gradients_opts o = HR_OPTIONS(hr_gradients_opts, opts);
-    hr_graph *g = NULL;
-    flow f = {0};
+    hr_graph *g = ys && y_count > 0 ? ys[0].graph : xs && x_count > 0 ? xs[0].graph : NULL;
     for (int i = 0; out && i < x_count; i++) out[i] = (hr_gradient){0};
-    const bool sound_ys = gradients_sound(ys, y_count, &g), sound_xs = gradients_sound(xs, x_count, &g);
-    if (!sound_ys || !sound_xs || (!out && x_count > 0)) {
-        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.gradient", "hr_gradients: expected %s",
-                     out ? "valid nodes of one graph" : "an array for the gradients, got NULL");
-        for (int i = 0; out && i < x_count; i++) out[i] = hr_dense_gradient(hr_failed_node(g));
+    if (gradients_sound(g, ys, y_count, false) && gradients_sound(g, xs, x_count, true) && (out || x_count == 0)) {
+        gradients_here(g, ys, y_count, xs, x_count, out, &o);
         return;
     }
-    hr_node *values = hr__arena_get(&f.arena, sizeof *values * (size_t)(y_count + 1));
-    hr_name_scope(g, o.name ? o.name : "gradients");
-    for (int i = 0; values && i < y_count; i++) values[i] = hr__node_value(ys[i]);
-    if (values && gradients_begin(&f, g) == HR_OK)
-        gradients_run(&f, values, y_count, xs, x_count, out, &o);
-    else
-        hr__graph_no_memory(g, "gradients");
-    hr_scope_end(g);
-    hr__arena_free(&f.arena);
+    hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.gradient", "hr_gradients: expected %s",
+                 out ? "valid nodes of one graph" : "an array for the gradients, got NULL");
+    for (int i = 0; out && i < x_count; i++) out[i] = hr_dense_gradient(hr_failed_node(g));
+}
+
+/* ---- gradients in place of an op's own ---- */
+
+void hr_gradient_override(hr_graph *g, const char *op, void (*gradient)(hr_backward *b))
+{
+    if (!g) return;
+    g = hr__innermost(g);
+    hr__override *o = hr__arena_get(&g->arena, sizeof *o);
+    const char *name = op ? hr__arena_text(&g->arena, op, strlen(op)) : NULL;
+    if (!op)
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.gradient", "hr_gradient_override: expected an op's name, got NULL");
+    else if (!o || !name)
+        hr__graph_no_memory(g, "a gradient");
+    if (!o || !name) return;
+    *o = (hr__override){g->override, name, gradient};
+    g->override = o;
+}
+
+void hr_gradient_override_end(hr_graph *g)
+{
+    g = hr__innermost(g);
+    if (g && g->override) g->override = g->override->outer;
+}
+
+const hr__override *hr__override_of(const hr_graph *g, const char *op)
+{
+    for (; g; g = g->outer)
+        for (const hr__override *o = g->override; o; o = o->outer)
+            if (strcmp(o->op, op) == 0) return o;
+    return NULL;
 }

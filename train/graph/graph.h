@@ -229,9 +229,13 @@ typedef struct hr_gradients_opts {
     const hr_node *grad_ys; /* one each y, of its type and shape, none: ones; default: ones */
     const hr_node *stop_gradients;
     int stop_count;
+    bool zero_unconnected; /* zeros for an x that no y depends on; default: no node */
+    bool sum_in_pairs;     /* where several gradients meet, one is added to the sum of those before it, in less memory;
+                            * default: one AddN of all */
 } hr_gradients_opts;
 /* The derivative of the sum of all ys by each x, as tf.gradients: one entry of `out` for each x. An x is any node's
- * output, or a variable. */
+ * output, or a variable; where the ys are of a function that is being made, also one of the graphs around it. Loops,
+ * branches and calls are derived as well, and derivatives again. */
 HR_API void hr_gradients_with(const hr_node *ys, int y_count, const hr_node *xs, int x_count, hr_gradient *out,
                               const hr_gradients_opts *opts);
 #define hr_gradients(ys, y_count, xs, x_count, ...)                                                                    \

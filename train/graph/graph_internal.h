@@ -68,6 +68,13 @@ int hr__signature_attr(const hr__signature *sig, const char *name, size_t size);
 
 /* ---- the graph ---- */
 
+/* A gradient in place of an op's own. */
+typedef struct hr__override {
+    const struct hr__override *outer;
+    const char *op;
+    void (*gradient)(hr_backward *b);
+} hr__override;
+
 typedef struct hr__node {
     const hr__signature *sig;
     const hr_graph_op *op;
@@ -85,6 +92,7 @@ typedef struct hr__node {
     /* 1 + the node that computes the same outputs first, and more after them; 1 + the node that it does that for; 0:
      * none. Where a plan needs both, one stands for both (rewrite.c). */
     int32_t extended, extends;
+    const hr__override *override; /* NULL: the op's own gradient */
 } hr__node;
 
 typedef struct hr__scope {
@@ -129,6 +137,7 @@ struct hr_graph {
     hr_graph *building;    /* the function that is made in it now */
     hr_function *function; /* of a body */
     bool copies_constants; /* of the graph around, in place of capturing them */
+    const hr__override *override;
     bool has_extended;     /* nodes that extend others, or functions that share it */
     hr__capture *captures;
     int capture_count, capture_capacity;
@@ -183,6 +192,8 @@ hr_function *hr__function_extend(const hr_function *f);
 /* The derivatives of nodes of a body by others of it; new nodes go to the function that is being made in it. */
 void hr__gradients_of(hr_graph *body, const hr_node *ys, int y_count, const hr_node *grad_ys, const hr_node *xs,
                       int x_count, hr_gradient *out);
+/* NULL: the op has its own gradient. */
+const hr__override *hr__override_of(const hr_graph *g, const char *op);
 /* Which xs a y depends on through what can be derived. false: no memory. */
 bool hr__gradients_connect(hr_graph *g, const hr_node *ys, int y_count, const hr_node *xs, int x_count,
                            bool *connected);

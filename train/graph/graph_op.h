@@ -377,6 +377,8 @@ struct hr_backward {
 
 /* grad[i], or zeros if none flows. */
 HR_API hr_node hr_backward_grad(const hr_backward *b, int i);
+/* Zeros like a value; of a variable, like what it holds. */
+HR_API hr_node hr_gradient_zeros(hr_node like);
 /* Sums `gradient`, which has the shape of `like` broadcast with `other`, over what was broadcast: what binary ops
  * need. */
 HR_API hr_node hr_gradient_unbroadcast(hr_node gradient, hr_node like, hr_node other);
@@ -387,6 +389,11 @@ HR_API hr_node hr_gradient_unbroadcast(hr_node gradient, hr_node like, hr_node o
 HR_API void hr_call_gradient(hr_backward *b);
 HR_API void hr_if_gradient(hr_backward *b);
 HR_API void hr_while_gradient(hr_backward *b);
+
+/* Nodes of that op that are made until the matching hr_gradient_override_end have this gradient in place of the op's
+ * own, as by tf.Graph.gradient_override_map. NULL: nothing flows back. What is made within functions counts, too. */
+HR_API void hr_gradient_override(hr_graph *g, const char *op, void (*gradient)(hr_backward *b));
+HR_API void hr_gradient_override_end(hr_graph *g);
 
 /* A gradient that is one dense node. */
 static inline hr_gradient hr_dense_gradient(hr_node values)

@@ -217,6 +217,7 @@ static hr_status enter_copy(copier *c, hr__node *n, int32_t origin)
     if (c->names) HR_TRY(hr__claim_name(to, n->name, &n->name, c->err));
     if (c->names) HR_TRY(hr__map_add(&to->by_name, n->name, strlen(n->name), to->node_count, c->err));
     c->r->origin[to->node_count] = origin;
+    n->mark = 0;
     n->variable = n->extends = n->extended = 0;
     to->nodes[to->node_count++] = n;
     return HR_OK;
@@ -259,6 +260,7 @@ static hr_status copy_node(copier *c, int32_t place)
     if (!copy || !input) return hr_no_memory(c->err, "a plan");
     const bool leaf = is_leaf(n);
     copy->name = c->g->nodes[place]->name;
+    copy->place = c->g->nodes[place]->place;
     copy->input = input;
     copy->control = input + n->inputs;
     for (int i = 0; !leaf && i < n->inputs; i++) input[i] = in_copy(c, n->input[i]);

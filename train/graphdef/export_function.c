@@ -54,13 +54,14 @@ static proto_arg_attrs *arg_attrs(hr__arena *arena, int number, const hr__node *
     return attrs->attr ? m : NULL;
 }
 
-static bool put_inputs(hr__arena *arena, const hr_function *f, proto_function *m)
+static bool put_inputs(hr__arena *arena, const hr__written *w, proto_function *m)
 {
+    const hr_function *f = w->function;
     proto_signature *s = m->signature;
     s->input_arg = hr__arena_get(arena, sizeof *s->input_arg * (size_t)(f->inputs + 1));
     m->arg_attr = hr__arena_get(arena, sizeof *m->arg_attr * (size_t)(f->inputs + 1));
     for (int i = 0; s->input_arg && m->arg_attr && i < f->inputs; i++) {
-        const hr__node *n = hr__node_of(f->input[i]);
+        const hr__node *n = hr__node_of(w->input[i]);
         if (!(s->input_arg[s->n_input_arg++] = arg_message(arena, n->name, n->type[0]))) return false;
         if (n->attrs > n->sig->attrs && !(m->arg_attr[m->n_arg_attr++] = arg_attrs(arena, i, n))) return false;
     }
@@ -69,29 +70,32 @@ static bool put_inputs(hr__arena *arena, const hr_function *f, proto_function *m
 
 /* ---- results ---- */
 
-static bool put_results(hr__arena *arena, const hr_function *f, proto_function *m)
+static bool put_results(hr__arena *arena, const hr__written *w, proto_function *m)
 {
+    const hr_function *f = w->function;
     proto_signature *s = m->signature;
     s->output_arg = hr__arena_get(arena, sizeof *s->output_arg * (size_t)(f->outputs + 1));
     m->ret = hr__arena_get(arena, sizeof *m->ret * (size_t)(f->outputs + 1));
     for (int i = 0; s->output_arg && m->ret && i < f->outputs; i++) {
         char *name = result_name(arena, "result", i);
         s->output_arg[s->n_output_arg++] = arg_message(arena, name, hr_node_dtype(f->output[i]));
-        m->ret[m->n_ret++] = result_message(arena, name, hr__input_text(arena, f->body, f->output[i]));
+        m->ret[m->n_ret++] = result_message(arena, name, hr__input_text(arena, w, hr__written_output(w, i)));
         if (!s->output_arg[i] || !m->ret[i]) return false;
     }
     return s->output_arg && m->ret;
 }
 
-static bool put_controls(hr__arena *arena, const hr_function *f, proto_function *m)
+static bool put_controls(hr__arena *arena, const hr__written *w, proto_function *m)
 {
+    const hr_function *f = w->function;
     proto_signature *s = m->signature;
     s->control_output = hr__arena_get(arena, sizeof *s->control_output * (size_t)(f->controls + 1));
     m->control_ret = hr__arena_get(arena, sizeof *m->control_ret * (size_t)(f->controls + 1));
     for (int i = 0; s->control_output && m->control_ret && i < f->controls; i++) {
         char *name = result_name(arena, "control", i);
         s->control_output[s->n_control_output++] = name;
-        m->control_ret[m->n_control_ret] = result_message(arena, name, (char *)(uintptr_t)hr_node_name(f->control[i]));
+        m->control_ret[m->n_control_ret] =
+            result_message(arena, name, (char *)(uintptr_t)hr_node_name(hr__written_control(w, i)));
         if (!name || !m->control_ret[m->n_control_ret++]) return false;
     }
     s->is_stateful = f->controls > 0;
@@ -106,7 +110,7 @@ static bool put_attrs(hr__arena *arena, const hr_function *f, proto_function *m)
     return m->attr != NULL;
 }
 
-proto_function *hr__function_message(hr__arena *arena, const hr_graph_export_opts *opts, const hr_function *f)
+static proto_function *function_message(hr__arena *arena, const hr_graph_export_opts *opts, const hr__written *w)
 {
     proto_function *m = hr__arena_get(arena, sizeof *m);
     proto_signature *signature = hr__arena_get(arena, sizeof *signature);
@@ -114,10 +118,21 @@ proto_function *hr__function_message(hr__arena *arena, const hr_graph_export_opt
     headrace__proto__function_def__init(m);
     headrace__proto__op_def__init(signature);
     m->signature = signature;
-    signature->name = (char *)(uintptr_t)f->name;
-    m->node_def = hr__node_messages(arena, opts, f->body, &m->n_node_def);
+    signature->name = (char *)(uintptr_t)w->function->name;
+    m->node_def = hr__node_messages(arena, opts, w, &m->n_node_def);
     if (!m->node_def) return NULL;
-    return put_inputs(arena, f, m) && put_results(arena, f, m) && put_controls(arena, f, m) && put_attrs(arena, f, m)
+    return put_inputs(arena, w, m) && put_results(arena, w, m) && put_controls(arena, w, m) &&
+                   put_attrs(arena, w->function, m)
                ? m
                : NULL;
+}
+
+hr_status hr__function_message(hr__arena *arena, const hr_graph_export_opts *opts, const hr_function *f,
+                               proto_function **out, hr_error *err)
+{
+    hr__written w;
+    HR_TRY(hr__written_begin(&w, f->body, f, err));
+    *out = function_message(arena, opts, &w);
+    hr__written_end(&w);
+    return *out ? HR_OK : hr_no_memory(err, "a graph");
 }

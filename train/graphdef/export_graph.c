@@ -15,17 +15,28 @@ static hr_status pack_message(const ProtobufCMessage *message, char **bytes, siz
     return HR_OK;
 }
 
-static bool put_library(hr__arena *arena, const hr_graph_export_opts *opts, const hr_graph *g, proto_graph *message)
+static hr_status put_library(hr__arena *arena, const hr_graph_export_opts *opts, const hr_graph *g,
+                             proto_graph *message, hr_error *err)
 {
     Headrace__Proto__FunctionDefLibrary *library = hr__arena_get(arena, sizeof *library);
-    if (!library) return false;
+    if (!library) return hr_no_memory(err, "a graph");
     headrace__proto__function_def_library__init(library);
     library->function = hr__arena_get(arena, sizeof *library->function * (size_t)(g->function_count + 1));
-    for (int i = 0; library->function && i < g->function_count; i++)
-        if (!(library->function[library->n_function++] = hr__function_message(arena, opts, g->functions[i])))
-            return false;
+    if (!library->function) return hr_no_memory(err, "a graph");
+    for (int i = 0; i < g->function_count; i++)
+        HR_TRY(hr__function_message(arena, opts, g->functions[i], &library->function[library->n_function++], err));
     if (g->function_count > 0) message->library = library;
-    return library->function != NULL;
+    return HR_OK;
+}
+
+static hr_status put_nodes(hr__arena *arena, const hr_graph_export_opts *opts, const hr_graph *g, proto_graph *message,
+                           hr_error *err)
+{
+    hr__written w;
+    HR_TRY(hr__written_begin(&w, g, NULL, err));
+    message->node = hr__node_messages(arena, opts, &w, &message->n_node);
+    hr__written_end(&w);
+    return message->node ? HR_OK : hr_no_memory(err, "a graph");
 }
 
 hr_status hr_graph_export_with(const hr_graph *g, char **bytes, size_t *size, const hr_graph_export_opts *given,
@@ -44,8 +55,8 @@ hr_status hr_graph_export_with(const hr_graph *g, char **bytes, size_t *size, co
     Headrace__Proto__Version version = HEADRACE__PROTO__VERSION__INIT;
     version.producer = HR_GRAPH_VERSION;
     message.versions = &version;
-    message.node = hr__node_messages(&arena, &opts, g, &message.n_node);
-    hr_status st = message.node && put_library(&arena, &opts, g, &message) ? HR_OK : hr_no_memory(err, "a graph");
+    hr_status st = put_nodes(&arena, &opts, g, &message, err);
+    if (st == HR_OK) st = put_library(&arena, &opts, g, &message, err);
     if (st == HR_OK)
         st = opts.text ? hr__message_text(&message.base, bytes, size, err)
                        : pack_message(&message.base, bytes, size, err);

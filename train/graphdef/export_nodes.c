@@ -1,5 +1,6 @@
 /* Nodes as messages, in the order of their file, then as they were made. */
 #include "train/graphdef/graphdef_internal.h"
+#include <headrace/pass.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,18 +53,18 @@ static bool put_attrs(const exporter *ex, const hr__node *n, proto_node *m)
 
 /* ---- inputs ---- */
 
-static bool is_input(const hr_graph *g, hr_node node)
+static bool is_input(const hr__written *w, hr_node node)
 {
-    for (int i = 0; g->function && i < g->function->inputs; i++)
-        if (g->function->input[i].id == node.id) return true;
+    for (int i = 0; w->function && i < w->function->inputs; i++)
+        if (w->input[i].id == node.id) return true;
     return false;
 }
 
-char *hr__input_text(hr__arena *arena, const hr_graph *g, hr_node node)
+char *hr__input_text(hr__arena *arena, const hr__written *w, hr_node node)
 {
     const char *name = hr_node_name(node);
     int index = node.output;
-    const bool by_name = g->function && node.output >= 0 && !is_input(g, node);
+    const bool by_name = w->function && node.output >= 0 && !is_input(w, node);
     const char *port = by_name ? hr__output_argument(node, &index) : "";
     const size_t size = strlen(name) + strlen(port) + 20;
     char *text = hr__arena_get(arena, size);
@@ -77,20 +78,71 @@ char *hr__input_text(hr__arena *arena, const hr_graph *g, hr_node node)
     return text;
 }
 
-static bool put_inputs(const exporter *ex, const hr_graph *g, const hr__node *n, proto_node *m)
+static bool put_inputs(const exporter *ex, const hr__written *w, const hr__node *n, proto_node *m)
 {
     m->input = hr__arena_get(ex->arena, sizeof *m->input * (size_t)(n->inputs + n->controls + 1));
     for (int i = 0; m->input && i < n->inputs + n->controls; i++) {
-        m->input[i] = hr__input_text(ex->arena, g, i < n->inputs ? n->input[i] : n->control[i - n->inputs]);
+        m->input[i] = hr__input_text(ex->arena, w, i < n->inputs ? n->input[i] : n->control[i - n->inputs]);
         if (!m->input[i]) return false;
     }
     m->n_input = (size_t)(n->inputs + n->controls);
     return m->input != NULL;
 }
 
+/* ---- what is written ---- */
+
+/* All that a graph has, or what the results of a function need. */
+static hr_status copy_written(hr__written *w, hr_error *err)
+{
+    hr_graph *g = hr_function_graph(w->function);
+    const hr_function *f = w->function;
+    const int count = f ? f->outputs + f->controls : w->g->node_count;
+    hr_node *fetch = hr_malloc(sizeof *fetch * ((size_t)count + 1));
+    if (!fetch) return hr_no_memory(err, "a graph");
+    for (int i = 0; i < count; i++)
+        fetch[i] = !f               ? (hr_node){(hr_graph *)(uintptr_t)w->g, i, -1}
+                   : i < f->outputs ? f->output[i]
+                                    : f->control[i - f->outputs];
+    if (!g) g = (hr_graph *)(uintptr_t)w->g; /* only read */
+    const hr_status st =
+        hr__rewrite_begin(g, f ? f->input : NULL, f ? f->inputs : 0, fetch, count, false, &w->copy, err);
+    hr_free(fetch);
+    if (st == HR_OK) w->g = hr_rewrite_graph(w->copy);
+    return st;
+}
+
+hr_status hr__written_begin(hr__written *w, const hr_graph *g, const hr_function *function, hr_error *err)
+{
+    *w = (hr__written){.g = g, .function = function, .input = function ? function->input : NULL};
+    if (!g->has_extended) return HR_OK;
+    const int inputs = hr_function_inputs(function);
+    w->input = hr_malloc(sizeof *w->input * ((size_t)inputs + 1));
+    hr_status st = w->input ? copy_written(w, err) : hr_no_memory(err, "a graph");
+    for (int i = 0; st == HR_OK && i < inputs; i++) w->input[i] = hr_rewrite_feed(w->copy, i);
+    if (st != HR_OK) hr_free(w->input);
+    return st;
+}
+
+void hr__written_end(hr__written *w)
+{
+    if (!w->copy) return;
+    hr_free(w->input);
+    hr_rewrite_free(w->copy);
+}
+
+hr_node hr__written_output(const hr__written *w, int i)
+{
+    return w->copy ? hr_rewrite_fetch(w->copy, i) : w->function->output[i];
+}
+
+hr_node hr__written_control(const hr__written *w, int i)
+{
+    return w->copy ? hr_rewrite_fetch(w->copy, w->function->outputs + i) : w->function->control[i];
+}
+
 /* ---- nodes ---- */
 
-static proto_node *node_message(const exporter *ex, const hr_graph *g, const hr__node *n)
+static proto_node *node_message(const exporter *ex, const hr__written *w, const hr__node *n)
 {
     proto_node *m = hr__arena_get(ex->arena, sizeof *m);
     if (!m) return NULL;
@@ -98,7 +150,7 @@ static proto_node *node_message(const exporter *ex, const hr_graph *g, const hr_
     m->name = (char *)(uintptr_t)n->name;
     m->op = (char *)(uintptr_t)n->op->name;
     m->device = (char *)(uintptr_t)n->device;
-    return put_inputs(ex, g, n, m) && put_attrs(ex, n, m) ? m : NULL;
+    return put_inputs(ex, w, n, m) && put_attrs(ex, n, m) ? m : NULL;
 }
 
 static int node_order(const void *a, const void *b)
@@ -107,17 +159,18 @@ static int node_order(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-proto_node **hr__node_messages(hr__arena *arena, const hr_graph_export_opts *opts, const hr_graph *g, size_t *count)
+proto_node **hr__node_messages(hr__arena *arena, const hr_graph_export_opts *opts, const hr__written *w, size_t *count)
 {
+    const hr_graph *g = w->g;
     const exporter ex = {opts, arena};
     const hr__node **nodes = hr__arena_get(arena, sizeof *nodes * ((size_t)g->node_count + 1));
     proto_node **messages = hr__arena_get(arena, sizeof *messages * ((size_t)g->node_count + 1));
     *count = 0;
     if (!nodes || !messages) return NULL;
     for (int32_t i = 0; i < g->node_count; i++)
-        if (!is_input(g, (hr_node){NULL, i, 0})) nodes[(*count)++] = g->nodes[i];
+        if (!is_input(w, (hr_node){NULL, i, 0})) nodes[(*count)++] = g->nodes[i];
     qsort(nodes, *count, sizeof *nodes, node_order);
     for (size_t i = 0; i < *count; i++)
-        if (!(messages[i] = node_message(&ex, g, nodes[i]))) return NULL;
+        if (!(messages[i] = node_message(&ex, w, nodes[i]))) return NULL;
     return messages;
 }

@@ -79,14 +79,28 @@ hr_status hr__import_result(hr__nodes_import *in, const char *text, bool control
 typedef Headrace__Proto__FunctionDef proto_function;
 hr_status hr__import_function(hr_graph *g, const hr_graph_import_opts *opts, hr__import_memory *memory,
                               const proto_function *function, hr_error *err);
-proto_function *hr__function_message(hr__arena *arena, const hr_graph_export_opts *opts, const hr_function *function);
+hr_status hr__function_message(hr__arena *arena, const hr_graph_export_opts *opts, const hr_function *function,
+                               proto_function **out, hr_error *err);
 
 /* ---- export_nodes.c ---- */
 
+/* What is written of a graph or of a function. Where nodes extend others (graph_internal.h), it is a copy, in which one
+ * stands for both; of a function, then, of what its results need. */
+typedef struct hr__written {
+    const hr_graph *g;
+    const hr_function *function; /* NULL: of none */
+    hr_node *input;              /* of the function, in `g` */
+    struct hr_rewrite *copy;
+} hr__written;
+
+hr_status hr__written_begin(hr__written *w, const hr_graph *g, const hr_function *function, hr_error *err);
+void hr__written_end(hr__written *w);
+hr_node hr__written_output(const hr__written *w, int i);
+hr_node hr__written_control(const hr__written *w, int i);
 /* Messages of all nodes in the order of their places, without the inputs of a function. NULL: no memory. */
-proto_node **hr__node_messages(hr__arena *arena, const hr_graph_export_opts *opts, const hr_graph *g, size_t *count);
+proto_node **hr__node_messages(hr__arena *arena, const hr_graph_export_opts *opts, const hr__written *w, size_t *count);
 /* How the result of a node is called as an input: "node:1", in a function "node:output:0". */
-char *hr__input_text(hr__arena *arena, const hr_graph *g, hr_node node);
+char *hr__input_text(hr__arena *arena, const hr__written *w, hr_node node);
 
 /* ---- graph_order.c ---- */
 

@@ -18,6 +18,13 @@ static hr_status switch_compute(hr_kernel *k, hr_error *err)
     return hr_kernel_pass(k, taken, 0, k->input[0]->shape, err);
 }
 
+/* What comes back from the branch that was taken; it is zero if nothing does. */
+static void switch_gradient(hr_backward *b)
+{
+    const hr_node both[] = {hr_backward_grad(b, 0), hr_backward_grad(b, 1)};
+    b->out[0] = hr_dense_gradient(hr_new_node(b->graph, "Merge", .inputs = both, .input_count = 2));
+}
+
 /* What all inputs have in common. */
 static hr_status merge_shape(hr_infer *s, hr_error *err)
 {
@@ -44,6 +51,18 @@ static hr_status merge_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
+/* Only the input that was taken gets something. */
+static void merge_gradient(hr_backward *b)
+{
+    if (!b->grad[0].graph) return;
+    for (int i = 0; i < b->inputs; i++) {
+        const hr_node taken =
+            hr_new_node(b->graph, "Equal", HR_INPUTS(b->output[1], hr_const_number(b->graph, HR_INT32, i, NULL)));
+        const hr_node sides = hr_new_node(b->graph, "Switch", HR_INPUTS(b->grad[0], taken));
+        b->out[i] = hr_dense_gradient(hr_node_output(sides, 1));
+    }
+}
+
 const hr_graph_op hr_graph_ops_switch_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -52,6 +71,7 @@ const hr_graph_op hr_graph_ops_switch_ops[] = {
         .traits = HR_CHEAP | HR_SWITCHES,
         .shape = switch_shape,
         .compute = switch_compute,
+        .gradient = switch_gradient,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -60,6 +80,7 @@ const hr_graph_op hr_graph_ops_switch_ops[] = {
         .traits = HR_CHEAP | HR_MERGES,
         .shape = merge_shape,
         .compute = merge_compute,
+        .gradient = merge_gradient,
     },
     HR_GRAPH_OPS_END,
 };

@@ -2,6 +2,7 @@
  * has an effect happens once. */
 #include "tests/testing.h"
 #include "train/graph/graph_internal.h"
+#include "train/graphdef/graphdef.h"
 #include "train/ops/ops.h"
 
 #include <math.h>
@@ -364,6 +365,117 @@ static void a_variable_read_in_a_loop_has_a_gradient_by_its_handle(void **state)
     assert_close(run_once(NULL, 0, gradient(out[1], p.x)), 12);
 }
 
+/* ---- files ---- */
+
+static void derivatives_are_the_same_from_a_file(void **state)
+{
+    (void)state;
+    hr_error err;
+    char *bytes;
+    size_t size;
+    double got[3];
+    hr_node out[2];
+    pair p = {input("x"), input("turns")};
+    hr_while_loop(turns_below, inner_loop, &p, ((hr_node[]){number(0), number(2)}), 2, out);
+    const hr_node dx = hr_identity(gradient(out[1], p.x), .name = "dx");
+    hr_identity(gradient(dx, p.x), .name = "ddx");
+    hr_identity(out[1], .name = "y");
+    assert_ok(hr_graph_export(g, &bytes, &size, &err), &err);
+    hr_graph *read = hr_graph_new();
+    assert_ok(hr_graph_import(read, ((hr_view){bytes, (int64_t)size}), &err), &err);
+    assert_false(hr_node_exists(hr_graph_node(read, "extended")));
+    const hr_node fetches[] = {hr_graph_node(read, "y"), hr_graph_node(read, "dx"), hr_graph_node(read, "ddx")};
+    const fed at[] = {{hr_graph_node(read, "x"), 1.1}, {hr_graph_node(read, "turns"), 4}};
+    hr_session *s = hr_session_new(read);
+    run(s, at, 2, fetches, got, 3);
+    assert_close(got[0], 2 * pow(1.1, 12));
+    assert_close(got[1], 24 * pow(1.1, 11));
+    assert_close(got[2], 24 * 11 * pow(1.1, 10));
+    hr_session_free(s);
+    hr_graph_free(read);
+    hr_free(bytes);
+}
+
+/* ---- TensorFlow 1's branches ---- */
+
+static void switch_and_merge_are_derived(void **state)
+{
+    (void)state;
+    const hr_node x = input("x"), which = input("which");
+    const hr_node sides = hr_new_node(g, "Switch", HR_INPUTS(x, hr_less(which, number(0))));
+    const hr_node ends[] = {hr_exp(sides), hr_mul(hr_node_output(sides, 1), hr_node_output(sides, 1))};
+    const hr_node y = hr_mul(hr_new_node(g, "Merge", .inputs = ends, .input_count = 2), x), dx = gradient(y, x);
+    const fed left[] = {{x, 3}, {which, -1}}, right[] = {{x, 3}, {which, 1}};
+    assert_close(run_once(left, 2, dx), 27);
+    assert_close(run_once(right, 2, dx), 4 * exp(3));
+}
+
+/* ---- options ---- */
+
+static void a_gradient_within_a_branch_is_by_what_is_around_it(hr_graph *graph, hr_node *results, void *user)
+{
+    const pair *p = user;
+    hr_gradient dx;
+    const hr_node y = hr_mul(hr_mul(p->x, p->x), hr_scalar(graph, HR_DOUBLE, 5));
+    hr_gradients(&y, 1, &p->x, 1, &dx);
+    results[0] = hr_gradient_dense(dx);
+}
+
+static void gradients_may_be_taken_within_a_branch(void **state)
+{
+    (void)state;
+    hr_node y;
+    pair p = {input("x"), number(0)};
+    hr_cond(hr_less(number(0), p.x), a_gradient_within_a_branch_is_by_what_is_around_it, exponential, &p, &y, 1);
+    const fed at[] = {{p.x, 2}};
+    assert_close(run_once(at, 1, y), 20);
+    assert_close(run_once(at, 1, gradient(y, p.x)), 10);
+}
+
+static void an_unconnected_x_has_zeros_if_asked_for(void **state)
+{
+    (void)state;
+    hr_gradient out[2];
+    const hr_node x = input("x"), other = input("other"), y = hr_exp(x), xs[] = {x, other};
+    hr_gradients(&y, 1, xs, 2, out);
+    assert_null(out[1].values.graph);
+    hr_gradients(&y, 1, xs, 2, out, .zero_unconnected = true);
+    const fed at[] = {{other, 2}};
+    assert_close(run_once(at, 1, out[1].values), 0);
+}
+
+static void sums_in_pairs_are_the_same(void **state)
+{
+    (void)state;
+    hr_gradient dx;
+    const hr_node x = input("x"), y = hr_mul(hr_mul(x, x), hr_mul(x, x));
+    hr_gradients(&y, 1, &x, 1, &dx, .sum_in_pairs = true);
+    const fed at[] = {{x, 2}};
+    assert_close(run_once(at, 1, dx.values), 32);
+}
+
+static void ten_times(hr_backward *b)
+{
+    b->out[0] = hr_dense_gradient(hr_mul(b->grad[0], hr_scalar(b->graph, HR_DOUBLE, 10)));
+}
+
+static void a_gradient_can_be_overridden(void **state)
+{
+    (void)state;
+    const hr_node x = input("x");
+    hr_gradient_override(g, "Exp", ten_times);
+    const hr_node y = hr_exp(x);
+    hr_gradient_override_end(g);
+    hr_gradient_override(g, "Exp", NULL);
+    const hr_node stopped = hr_mul(hr_exp(x), x);
+    hr_gradient_override_end(g);
+    const hr_node z = hr_exp(x);
+    const fed at[] = {{x, 0.5}};
+    assert_close(run_once(at, 1, gradient(y, x)), 10);
+    assert_close(run_once(at, 1, gradient(stopped, x)), exp(0.5));
+    assert_close(run_once(at, 1, gradient(z, x)), exp(0.5));
+}
+
 /* ---- what is refused ---- */
 
 static void a_function_that_calls_itself_is_refused(void **state)
@@ -395,6 +507,12 @@ int main(void)
         ON_A_GRAPH(a_variable_that_a_function_reads_has_a_gradient),
         ON_A_GRAPH(both_branches_are_derived),
         ON_A_GRAPH(branches_within_branches_are_derived),
+        ON_A_GRAPH(derivatives_are_the_same_from_a_file),
+        ON_A_GRAPH(switch_and_merge_are_derived),
+        ON_A_GRAPH(gradients_may_be_taken_within_a_branch),
+        ON_A_GRAPH(an_unconnected_x_has_zeros_if_asked_for),
+        ON_A_GRAPH(sums_in_pairs_are_the_same),
+        ON_A_GRAPH(a_gradient_can_be_overridden),
         ON_A_GRAPH(a_function_that_calls_itself_is_refused),
         ON_A_GRAPH(a_loop_is_derived),
         ON_A_GRAPH(a_loop_over_a_variable_is_derived),
