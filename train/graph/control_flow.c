@@ -153,6 +153,7 @@ static hr_node *loop_inputs(const loop *l, hr_graph *body)
     if (!inputs) hr__graph_no_memory(body, "a loop");
     for (int i = 0; inputs && i < l->count; i++)
         inputs[i] = hr_function_input(body, hr_node_dtype(l->vars[i]), l->shape[i], "arg");
+    for (int i = 0; inputs && i < l->count; i++) hr__know_handle(inputs[i], l->vars[i]);
     return inputs;
 }
 

@@ -85,10 +85,10 @@ typedef struct hr__node {
     hr_shape *shape;
     hr_attr *attr; /* those of the signature, then others that came with it */
     int attrs;
-    const char *device; /* "": any */
-    int32_t place;      /* among the nodes of a file: where they are written */
-    int variable;       /* 1 + the variable whose handle it is; 0: none */
-    uint32_t mark;      /* the newest node that took it as a control input has this number */
+    const char *device;     /* "": any */
+    int32_t place;          /* among the nodes of a file: where they are written */
+    hr_handle_info *handle; /* of each output, if any is a handle or a reference variable; else NULL */
+    uint32_t mark;          /* the newest node that took it as a control input has this number */
     /* 1 + the node that computes the same outputs first, and more after them; 1 + the node that it does that for; 0:
      * none. Where a plan needs both, one stands for both (rewrite.c). */
     int32_t extended, extends;
@@ -254,6 +254,13 @@ const hr__signature *hr__graph_signature(hr_graph *g, const char *op, hr_error *
 hr_status hr__attr_copy(hr__arena *arena, hr_attr *attr, hr_error *err);
 /* Reads a variable where a value is wanted. */
 hr_node hr__node_value(hr_node node);
+
+/* ---- handles.c ---- */
+
+/* What is known of `like` holds for `node`, too. */
+void hr__know_handle(hr_node node, hr_node like);
+/* The handle that a node reads; others as they are. */
+hr_node hr__handle_read(hr_node node);
 /* variables.c: a new variable of that whole name. `piece`: what it is a piece of, or NULL. */
 hr_node hr__add_variable(hr_graph *g, const char *name, hr_dtype dtype, hr_shape shape, const hr_variable_piece *piece,
                          const hr_variable_opts *opts);
@@ -346,7 +353,7 @@ enum { HR__MAX_HANDLES = 64 /* inputs of a node that are resources */ };
 
 typedef struct hr__step {
     const hr__node *node;
-    hr_node handle;         /* in the user's graph; of what a pass made, in the plan's */
+    hr_node handle; /* in the user's graph; of what a pass made, in the plan's */
     void *state;
     uv_mutex_t *alone;      /* of the node's state */
     int32_t *slot;          /* of each input */
@@ -373,7 +380,7 @@ typedef struct hr__plan {
     int users;                      /* runs under way, and 1 for the cache */
     int number;                     /* of the session's `plans` */
     hr__arena arena;
-    hr_view key; /* ids and outputs of what is fed and fetched */
+    hr_view key;              /* ids and outputs of what is fed and fetched */
     struct hr_rewrite *graph; /* its nodes */
     hr__instance own;         /* states of those that passes made */
     int feeds, fetches;

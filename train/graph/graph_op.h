@@ -211,13 +211,29 @@ HR_API const hr_graph_op *hr_node_descriptor(hr_node node);
 
 /* ---- for shape ---- */
 
+/* What is known, without running, of the variable that a handle or a reference variable refers to: it goes along
+ * edges, from VarHandleOp through Identity and its kin into functions. A shape function that makes a handle says type and
+ * shape. */
+typedef struct hr_handle_info {
+    hr_dtype dtype; /* HR_INVALID_DTYPE: nothing is known */
+    hr_shape shape;
+    hr_node origin;   /* the node that makes the handle */
+    const char *name; /* of the resource: the origin's shared_name, or the name of the origin itself; "": not known */
+} hr_handle_info;
+/* False: nothing is known of it. */
+HR_API bool hr_handle_of(hr_node handle, hr_handle_info *out);
+
 /* What a shape function sees and fills in. */
 struct hr_infer {
     hr_node node; /* for hr_attr_int and its kin */
     int inputs, outputs;
     const hr_shape *input;
-    hr_shape *output; /* unknown at first */
+    hr_shape *output;       /* unknown at first */
+    hr_handle_info *handle; /* of outputs that are handles or reference variables: of unknown type at first; NULL if no
+                             * output is one */
 };
+/* What output `output` hands on of what input `input` is a handle of, if both are handles. */
+HR_API void hr_infer_pass_handle(hr_infer *s, int input, int output);
 HR_API const hr_tensor *hr_infer_value(const hr_infer *s, int input); /* NULL: not a constant. Borrows */
 HR_API hr_status hr_infer_refuse(const hr_infer *s, hr_error *err,
                                  const char *expected); /* says that and all input shapes */

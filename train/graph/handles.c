@@ -1,34 +1,83 @@
-/* What is known of a variable from any node that hands it on. */
+/* What a graph knows of variables: by name, and from any node that hands a variable on, along the edges of its handle. */
 #include "train/graph/graph_internal.h"
 
 #include <string.h>
 
-/* From any node that only passes the variable on: its handle, reads, identities, inputs of functions. */
-static hr_node trace(hr_node node)
+static const char *resource_name(hr_node origin)
+{
+    const hr_attr *shared = hr_node_attr(origin, "shared_name");
+    return shared && shared->kind == HR_ATTR_STRING && shared->s.size > 0 ? shared->s.data : hr_node_name(origin);
+}
+
+bool hr_handle_of(hr_node node, hr_handle_info *out)
+{
+    const hr__node *n = hr__node_of(node);
+    *out = (hr_handle_info){.dtype = HR_INVALID_DTYPE, .shape = HR_UNKNOWN_SHAPE, .name = ""};
+    if (!n || !n->handle || node.output < 0 || n->handle[node.output].dtype == HR_INVALID_DTYPE) return false;
+    *out = n->handle[node.output];
+    out->name = resource_name(out->origin);
+    return true;
+}
+
+void hr__know_handle(hr_node node, hr_node like)
+{
+    hr_handle_info info;
+    hr__node *n = hr__node_of(node);
+    if (n && n->handle && node.output >= 0 && hr_handle_of(like, &info)) n->handle[node.output] = info;
+}
+
+hr_node hr__handle_read(hr_node node)
 {
     for (;;) {
-        node = hr__capture_origin(node);
-        const bool passes =
-            strcmp(hr_node_op(node), "ReadVariableOp") == 0 || strcmp(hr_node_op(node), "Identity") == 0;
-        if (!passes || hr_node_inputs(node) != 1) return node;
+        const char *op = hr_node_op(node);
+        const bool read = strcmp(op, "ReadVariableOp") == 0;
+        const bool passes = strcmp(op, "Identity") == 0 && hr_node_dtype(node) != HR_RESOURCE;
+        if ((!read && !passes) || hr_node_inputs(node) != 1) return node;
         node = hr_node_input(node, 0);
     }
 }
 
-const hr_variable_info *hr_variable_of(hr_node node)
+/* ---- captures: what stands for a node of a graph around ---- */
+
+hr_node hr__capture_outer(hr_node inner)
 {
-    const hr_node origin = trace(node);
-    const hr__node *n = hr__node_of(origin);
-    return n && n->variable > 0 ? origin.graph->variables[n->variable - 1] : NULL;
+    for (int i = 0; inner.graph && i < inner.graph->capture_count; i++)
+        if (inner.graph->captures[i].inner.id == inner.id) return inner.graph->captures[i].outer;
+    return inner;
 }
 
-hr_node hr__node_value(hr_node node)
+hr_node hr__capture_origin(hr_node inner)
 {
-    if (hr_node_dtype(node) != HR_RESOURCE) return node;
-    const hr_variable_info *info = hr_variable_of(node);
-    if (!info) return node;
-    bool ordered = false;
-    for (int i = 0; i < node.graph->control_count; i++) ordered |= node.graph->controls[i].count > 0;
-    if (!ordered && hr_node_exists(info->read) && info->read.graph == node.graph) return info->read;
-    return hr_new_node(node.graph, "ReadVariableOp", HR_INPUTS(node), HR_ATTRS(HR_TYPE_ATTR("dtype", info->dtype)));
+    for (;;) {
+        const hr_node outer = hr__capture_outer(inner);
+        if (outer.graph == inner.graph) return inner;
+        inner = outer;
+    }
+}
+
+/* ---- variables that the graph knows ---- */
+
+int hr_graph_variables(const hr_graph *g) { return g ? g->variable_count : 0; }
+
+const hr_variable_info *hr_graph_variable(const hr_graph *g, int i)
+{
+    return g && i >= 0 && i < g->variable_count ? g->variables[i] : NULL;
+}
+
+const hr_variable_info *hr_variable_named(const hr_graph *g, const char *name)
+{
+    const int i = g && name ? hr__map_index(&g->variable_names, name) : -1;
+    return i >= 0 ? g->variables[i] : NULL;
+}
+
+/* A handle that a function takes was made in a graph around it. */
+const hr_variable_info *hr_variable_of(hr_node node)
+{
+    hr_handle_info info;
+    hr_node handle = hr__handle_read(node);
+    if (hr_handle_of(handle, &info)) return hr_variable_named(hr__root(info.origin.graph), info.name);
+    handle = hr__capture_origin(handle);
+    if (handle.graph == node.graph) return NULL;
+    return hr_handle_of(hr__handle_read(handle), &info) ? hr_variable_named(hr__root(info.origin.graph), info.name)
+                                                        : NULL;
 }

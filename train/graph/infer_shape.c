@@ -31,10 +31,19 @@ hr_status hr_infer_refuse(const hr_infer *s, hr_error *err, const char *expected
     return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected %s, got %s", expected, text);
 }
 
+void hr_infer_pass_handle(hr_infer *s, int input, int output)
+{
+    hr_handle_info info;
+    if (s->handle && hr_handle_of(hr_node_input(s->node, input), &info)) s->handle[output] = info;
+}
+
 hr_status hr_infer_unchanged(hr_infer *s, hr_error *err)
 {
     (void)err;
-    for (int i = 0; i < s->outputs; i++) s->output[i] = s->input[0];
+    for (int i = 0; i < s->outputs; i++) {
+        s->output[i] = s->input[0];
+        hr_infer_pass_handle(s, 0, i);
+    }
     return HR_OK;
 }
 

@@ -96,6 +96,17 @@ static hr_status check_minimum(maker *m, const hr__attr_def *def, const hr_attr 
                    def->kind == HR_ATTR_INT ? "" : "'s length", (long long)def->min, (long long)value);
 }
 
+/* A node that uses a variable has its type, if it says none. */
+static void take_type_of_handle(maker *m)
+{
+    hr_handle_info info;
+    const int at =
+        m->sig->inputs > 0 && m->sig->input[0].type == HR_RESOURCE ? hr__signature_attr(m->sig, "dtype", 5) : -1;
+    if (at < 0 || m->given[at] || !m->opts->input_count || !hr_handle_of(m->input[0], &info)) return;
+    m->attr[at] = HR_TYPE_ATTR(m->sig->attr[at].name, info.dtype);
+    m->given[at] = m->sig->attr[at].kind == HR_ATTR_TYPE;
+}
+
 static hr_status fill_in_defaults(maker *m)
 {
     for (int i = 0; i < m->sig->attrs; i++) {
@@ -121,6 +132,18 @@ static void set_int(maker *m, int attr, int64_t value)
 }
 
 /* ---- inputs ---- */
+
+/* The node that reads a variable of hr_get_variable serves all who want its value, unless they are to wait. */
+hr_node hr__node_value(hr_node node)
+{
+    hr_handle_info known;
+    if (hr_node_dtype(node) != HR_RESOURCE || !hr_handle_of(node, &known)) return node;
+    const hr_variable_info *info = hr_variable_of(node);
+    bool ordered = false;
+    for (int i = 0; i < node.graph->control_count; i++) ordered |= node.graph->controls[i].count > 0;
+    if (info && !ordered && hr_node_exists(info->read) && info->read.graph == node.graph) return info->read;
+    return hr_new_node(node.graph, "ReadVariableOp", HR_INPUTS(node), HR_ATTRS(HR_TYPE_ATTR("dtype", known.dtype)));
+}
 
 enum { MAX_OUTPUTS = 1 << 16 /* of an argument */ };
 
@@ -253,14 +276,22 @@ static void type_outputs(const maker *m, hr_dtype *types)
 static hr_status infer_shapes(maker *m, hr_node self)
 {
     hr__node *n = m->node;
-    for (int i = 0; i < n->outputs; i++) n->shape[i] = HR_UNKNOWN_SHAPE;
+    bool handles = false;
+    for (int i = 0; i < n->outputs; i++) {
+        n->shape[i] = HR_UNKNOWN_SHAPE;
+        handles |= n->type[i] == HR_RESOURCE || hr__output_is_ref((hr_node){self.graph, self.id, i});
+    }
+    if (handles) n->handle = hr__arena_get(&m->g->arena, sizeof *n->handle * (size_t)n->outputs);
+    if (handles && !n->handle) return hr_no_memory(m->err, "a node");
     if (!n->op->shape) return HR_OK;
     hr_shape *in = hr_malloc(sizeof *in * (size_t)(n->inputs + 1));
     if (!in) return hr_no_memory(m->err, "a node");
     for (int i = 0; i < n->inputs; i++) in[i] = hr_node_shape(n->input[i]);
-    hr_infer s = {self, n->inputs, n->outputs, in, n->shape};
+    hr_infer s = {self, n->inputs, n->outputs, in, n->shape, n->handle};
     const hr_status st = hr__descriptor_answer(n->op->name, "graph.failed", n->op->shape(&s, m->err), m->err);
     hr_free(in);
+    for (int i = 0; n->handle && i < n->outputs; i++)
+        if (n->handle[i].dtype != HR_INVALID_DTYPE && !n->handle[i].origin.graph) n->handle[i].origin = self;
     for (int i = 0; st == HR_OK && i < n->outputs; i++) {
         hr__shape_name name;
         if (!hr__shape_possible(n->shape[i]))
@@ -309,6 +340,7 @@ static hr_status node_build(maker *m)
     hr_graph *g = m->g;
     HR_TRY(take_given(m));
     HR_TRY(match_inputs(m));
+    take_type_of_handle(m);
     HR_TRY(fill_in_defaults(m));
     hr__node *n = m->node = hr__arena_get(&g->arena, sizeof *n);
     int64_t outputs;
@@ -418,6 +450,7 @@ hr_node hr__capture_node(hr_graph *body, hr_node outer)
         return hr__graph_no_memory(body, "a capture");
     const hr_node inner =
         hr__function_argument(body, hr_node_dtype(outer), hr_node_shape(outer), hr_node_name(outer), NULL, 0);
+    hr__know_handle(inner, outer);
     if (hr_node_exists(inner)) body->captures[body->capture_count++] = (hr__capture){outer, inner};
     return inner;
 }
@@ -427,22 +460,6 @@ hr_node hr__captured(hr_graph *g, hr_node node)
     if (!node.graph || node.graph == g || !g->outer || node.id < 0) return node;
     const hr_node outer = hr__captured(g->outer, node);
     return outer.graph == g->outer ? hr__capture_node(g, outer) : node;
-}
-
-hr_node hr__capture_outer(hr_node inner)
-{
-    for (int i = 0; inner.graph && i < inner.graph->capture_count; i++)
-        if (inner.graph->captures[i].inner.id == inner.id) return inner.graph->captures[i].outer;
-    return inner;
-}
-
-hr_node hr__capture_origin(hr_node inner)
-{
-    for (;;) {
-        const hr_node outer = hr__capture_outer(inner);
-        if (outer.graph == inner.graph) return inner;
-        inner = outer;
-    }
 }
 
 /* In a function, nodes of graphs around it become its inputs. What is to run before the call is the call's matter. */

@@ -216,11 +216,11 @@ static hr_status resource_check_value(hr_node handle, const hr_tensor *value, hr
 {
     hr_shape merged;
     hr__shape_name declared, given;
-    const hr_variable_info *info = hr_variable_of(handle);
-    if (!info) return HR_OK;
-    if (info->dtype == value->dtype && hr_shape_merge(info->shape, value->shape, &merged)) return HR_OK;
+    hr_handle_info info;
+    if (hr_node_dtype(handle) != HR_RESOURCE || !hr_handle_of(handle, &info)) return HR_OK;
+    if (info.dtype == value->dtype && hr_shape_merge(info.shape, value->shape, &merged)) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "variable.shape", "variable '%s': expected a value of %s %s, got %s %s",
-                   info->name, hr_dtype_name(info->dtype), hr__shape_in(&declared, info->shape),
+                   info.name, hr_dtype_name(info.dtype), hr__shape_in(&declared, info.shape),
                    hr_dtype_name(value->dtype), hr__shape_in(&given, value->shape));
 }
 
@@ -254,8 +254,9 @@ hr_status hr__slot_value(const hr_tensor *slot, hr_tensor *value, hr_error *err)
 
 static hr_status find_variable(hr_session *s, hr_node node, hr_resource **out, hr_error *err)
 {
-    const hr_variable_info *info = hr_variable_of(node);
-    if (info && node.graph == s->graph) return hr_session_variable(s, info->name, out, err);
+    hr_handle_info info;
+    if (node.graph == s->graph && hr_handle_of(hr__handle_read(node), &info))
+        return hr_session_variable(s, info.name, out, err);
     return hr_fail(err, HR_INVALID_ARGUMENT, "variable.unknown",
                    "session: expected a variable of its graph, got node '%s'", hr_node_name(node));
 }
@@ -286,7 +287,7 @@ hr_status hr_session_set(hr_session *s, hr_node variable, const hr_tensor *value
     hr_status st = hr__check_tensor(value, "variable.shape", &given.count, err);
     if (st != HR_OK) hr_error_prefix(err, "variable '%s': ", r->name);
     HR_TRY(st);
-    HR_TRY(resource_check_value(hr_variable_of(variable)->handle, value, err));
+    HR_TRY(resource_check_value(hr__handle_read(variable), value, err));
     given = hr_tensor_of(value->dtype, value->shape, value->data);
     uv_rwlock_wrlock(&r->lock);
     st = set_value(s, r->thing, &given, false, err);

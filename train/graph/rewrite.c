@@ -218,7 +218,7 @@ static hr_status enter_copy(copier *c, hr__node *n, int32_t origin)
     if (c->names) HR_TRY(hr__map_add(&to->by_name, n->name, strlen(n->name), to->node_count, c->err));
     c->r->origin[to->node_count] = origin;
     n->mark = 0;
-    n->variable = n->extends = n->extended = 0;
+    n->extends = n->extended = 0;
     to->nodes[to->node_count++] = n;
     return HR_OK;
 }

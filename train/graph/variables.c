@@ -3,21 +3,6 @@
 
 #include <string.h>
 
-int hr_graph_variables(const hr_graph *g) { return g ? g->variable_count : 0; }
-
-const hr_variable_info *hr_graph_variable(const hr_graph *g, int i)
-{
-    return g && i >= 0 && i < g->variable_count ? g->variables[i] : NULL;
-}
-
-const hr_variable_info *hr_variable_named(const hr_graph *g, const char *name)
-{
-    const int i = g && name ? hr__map_index(&g->variable_names, name) : -1;
-    return i >= 0 ? g->variables[i] : NULL;
-}
-
-/* ---- making one ---- */
-
 static hr_node variables_make_value(hr_graph *g, const hr_variable_opts *opts, const hr_variable_info *v)
 {
     const bool real = v->dtype == HR_FLOAT || v->dtype == HR_DOUBLE || v->dtype == HR_HALF || v->dtype == HR_BFLOAT16;
@@ -38,7 +23,6 @@ static void make_nodes(hr_graph *g, hr_variable_info *v, const hr_variable_opts 
     v->handle = hr_new_node(g, "VarHandleOp", .name = g->scope,
                             HR_ATTRS(HR_TYPE_ATTR("dtype", v->dtype), HR_SHAPE_ATTR("shape", v->shape),
                                      HR_STRING_ATTR("shared_name", v->name)));
-    if (hr_node_exists(v->handle)) hr__node_of(v->handle)->variable = g->variable_count;
     v->is_initialized =
         hr_new_node(g, "VarIsInitializedOp", .name = "IsInitialized/VarIsInitializedOp", HR_INPUTS(v->handle));
     v->initializer = hr_new_node(g, "AssignVariableOp", .name = "Assign", HR_INPUTS(v->handle, v->initial_value));
@@ -65,7 +49,6 @@ hr_node hr__add_variable(hr_graph *g, const char *name, hr_dtype dtype, hr_shape
     const bool made = hr_node_exists(v->handle) && hr_node_exists(v->initializer) && hr_node_exists(v->read);
     if (made && hr__map_add(&g->variable_names, name, strlen(name), g->variable_count - 1, NULL) == HR_OK)
         return v->handle;
-    if (hr_node_exists(v->handle)) hr__node_of(v->handle)->variable = 0;
     g->variable_count--;
     return made ? hr__graph_no_memory(g, "a variable") : hr_failed_node(g);
 }

@@ -130,7 +130,8 @@ const hr_graph_op hr_graph_ops_cast_op[] = {
 
 hr_node hr_cast_to(hr_node x, hr_dtype dtype)
 {
-    const hr_variable_info *info = hr_node_dtype(x) == HR_RESOURCE ? hr_variable_of(x) : NULL;
-    if ((info ? info->dtype : hr_node_dtype(x)) == dtype) return x;
+    hr_handle_info variable;
+    const bool handle = hr_node_dtype(x) == HR_RESOURCE && hr_handle_of(x, &variable);
+    if ((handle ? variable.dtype : hr_node_dtype(x)) == dtype) return x;
     return hr_new_node(x.graph, "Cast", HR_INPUTS(x), HR_ATTRS(HR_TYPE_ATTR("DstT", dtype)));
 }

@@ -82,11 +82,12 @@ static hr_status lookup_compute(hr_kernel *k, hr_error *err)
 
 static hr_status lookup_shape(hr_infer *s, hr_error *err)
 {
-    const hr_variable_info *info = hr_variable_of(hr_node_input(s->node, 0));
+    hr_handle_info table;
+    const bool known = hr_handle_of(hr_node_input(s->node, 0), &table) && table.shape.rank >= 0;
     const int64_t splits = s->input[2].rank == 1 ? s->input[2].dims[0] : -1;
-    if (info && (info->shape.rank != 2 || info->dtype != HR_FLOAT))
+    if (known && (table.shape.rank != 2 || table.dtype != HR_FLOAT))
         return hr_infer_refuse(s, err, "a table of float32 [buckets, dim]");
-    s->output[0] = HR_SHAPE(splits > 0 ? splits - 1 : -1, info ? info->shape.dims[1] : -1);
+    s->output[0] = HR_SHAPE(splits > 0 ? splits - 1 : -1, known ? table.shape.dims[1] : -1);
     return HR_OK;
 }
 
@@ -210,25 +211,23 @@ static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
 
 static hr_status lookup_grad_shape(hr_infer *s, hr_error *err)
 {
-    const hr_variable_info *info = hr_variable_of(hr_node_input(s->node, 0));
-    if (info && (info->shape.rank != 2 || info->dtype != HR_FLOAT))
+    hr_handle_info table;
+    const bool known = hr_handle_of(hr_node_input(s->node, 0), &table) && table.shape.rank >= 0;
+    if (known && (table.shape.rank != 2 || table.dtype != HR_FLOAT))
         return hr_infer_refuse(s, err, "a table of float32 [buckets, dim]");
-    s->output[0] = HR_SHAPE(-1, info ? info->shape.dims[1] : -1);
+    s->output[0] = HR_SHAPE(-1, known ? table.shape.dims[1] : -1);
     s->output[1] = HR_SHAPE(-1);
     return HR_OK;
 }
 
 static void lookup_gradient(hr_backward *b)
 {
-    const hr_variable_info *info = hr_variable_of(b->input[0]);
     const hr_node all[] = {b->input[0], b->grad[0], b->input[1], b->input[2],
                            b->inputs > 3 ? b->input[3] : (hr_node){0}};
-    if (!info) return;
-    const hr_tensor shape = hr_tensor_of(HR_INT64, HR_SHAPE(info->shape.rank), info->shape.dims);
     const hr_node g =
         hr_new_node(b->graph, "Headrace>EmbeddingLookupSparseGrad", .inputs = all, .input_count = b->inputs + 1,
                     HR_ATTRS(*hr_node_attr(b->node, "combiner"), *hr_node_attr(b->node, "max_norm")));
-    b->out[0] = (hr_gradient){g, hr_node_output(g, 1), hr_const(b->graph, &shape)};
+    b->out[0] = (hr_gradient){g, hr_node_output(g, 1), hr_variable_shape(b->input[0], HR_INT64)};
 }
 
 const hr_graph_op hr_graph_ops_embedding_ops[] = {

@@ -15,7 +15,10 @@ static void identity_gradient(hr_backward *b)
 static hr_status list_shape(hr_infer *s, hr_error *err)
 {
     (void)err;
-    for (int i = 0; i < s->outputs; i++) s->output[i] = s->input[i];
+    for (int i = 0; i < s->outputs; i++) {
+        s->output[i] = s->input[i];
+        hr_infer_pass_handle(s, i, i);
+    }
     return HR_OK;
 }
 

@@ -117,11 +117,11 @@ static hr_status gather_compute(hr_kernel *k, hr_error *err)
 
 static hr_status resource_gather_shape(hr_infer *s, hr_error *err)
 {
-    const hr_variable_info *info = hr_variable_of(hr_node_input(s->node, 0));
+    hr_handle_info table;
     int batch;
-    if (!info || info->shape.rank < 1 || s->input[1].rank < 0) return HR_OK;
+    if (!hr_handle_of(hr_node_input(s->node, 0), &table) || table.shape.rank < 1 || s->input[1].rank < 0) return HR_OK;
     HR_TRY(batch_dims(s->node, s->input[1].rank, &batch, err));
-    if (!gathered(info->shape, s->input[1], batch, batch, &s->output[0]))
+    if (!gathered(table.shape, s->input[1], batch, batch, &s->output[0]))
         return hr_infer_refuse(s, err, "a variable and indices that go together");
     return HR_OK;
 }
@@ -148,6 +148,16 @@ static hr_node gather_known_shape(hr_graph *g, hr_shape shape)
 {
     const hr_tensor t = hr_tensor_of(HR_INT64, HR_SHAPE(shape.rank), shape.dims);
     return hr_const(g, &t);
+}
+
+/* Slices whose row is only known when the graph runs: values [n, shape[1:]]. */
+static hr_gradient slices_of(hr_node g, hr_node indices, hr_node shape)
+{
+    const hr_node flat = hr_reshape(indices, hr_ints(g.graph, HR_I64(-1), 1));
+    const hr_node row = hr_slice(shape, hr_ints(g.graph, HR_I64(1), 1), hr_ints(g.graph, HR_I64(-1), 1));
+    const hr_node count = hr_new_node(g.graph, "Shape", HR_INPUTS(flat), HR_ATTRS(HR_TYPE_ATTR("out_type", HR_INT64)));
+    const hr_node both[] = {count, row};
+    return (hr_gradient){hr_reshape(g, hr_concat(both, 2, 0)), flat, shape};
 }
 
 static hr_node number64(hr_graph *g, int64_t value)
@@ -246,13 +256,16 @@ static void gather_gradient(hr_backward *b)
 
 static void resource_gather_gradient(hr_backward *b)
 {
-    const hr_variable_info *info = hr_variable_of(b->input[0]);
+    hr_handle_info table;
     if (hr_attr_int(b->node, "batch_dims") != 0) {
         hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient", "gradient of '%s': expected batch_dims 0, got %lld",
                      hr_node_name(b->node), (long long)hr_attr_int(b->node, "batch_dims"));
         return;
     }
-    if (info) b->out[0] = slices(b->grad[0], b->input[1], info->shape, gather_known_shape(b->graph, info->shape));
+    const hr_node shape = hr_variable_shape(b->input[0], HR_INT64);
+    int open = !hr_handle_of(b->input[0], &table) || table.shape.rank < 1;
+    for (int i = 1; i < table.shape.rank; i++) open += table.shape.dims[i] < 0;
+    b->out[0] = open ? slices_of(b->grad[0], b->input[1], shape) : slices(b->grad[0], b->input[1], table.shape, shape);
 }
 
 const hr_graph_op hr_graph_ops_gather_op[] = {
@@ -286,9 +299,8 @@ const hr_graph_op hr_graph_ops_gather_op[] = {
 
 hr_node hr_gather(hr_node params, hr_node indices, int axis)
 {
-    const hr_variable_info *info = hr_node_dtype(params) == HR_RESOURCE ? hr_variable_of(params) : NULL;
-    if (info && axis == 0)
-        return hr_new_node(params.graph, "ResourceGather", HR_INPUTS(params, indices),
-                           HR_ATTRS(HR_TYPE_ATTR("dtype", info->dtype)));
+    hr_handle_info table;
+    if (axis == 0 && hr_node_dtype(params) == HR_RESOURCE && hr_handle_of(params, &table))
+        return hr_new_node(params.graph, "ResourceGather", HR_INPUTS(params, indices));
     return hr_new_node(params.graph, "GatherV2", HR_INPUTS(params, indices, hr_scalar(params.graph, HR_INT32, axis)));
 }

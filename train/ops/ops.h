@@ -264,6 +264,8 @@ HR_API hr_node hr_group(hr_graph *g, const hr_node *nodes, int count, const char
 HR_API hr_node hr_assign(hr_node variable, hr_node value);
 HR_API hr_node hr_assign_add(hr_node variable, hr_node value);
 HR_API hr_node hr_assign_sub(hr_node variable, hr_node value);
+/* The shape of a variable's value, int32 or int64: a constant if it is known. */
+HR_API hr_node hr_variable_shape(hr_node variable, hr_dtype out_type);
 
 /* ---- random values; `shape` is an int32 or int64 vector; seed 0: from the graph's seed ---- */
 

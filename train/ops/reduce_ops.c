@@ -462,8 +462,8 @@ const hr_graph_op hr_graph_ops_reduce_ops[] = {
 /* All axes: of a known rank a constant, as TensorFlow makes it; otherwise Range(0, Rank(x), 1). */
 static hr_node all_axes(hr_node x)
 {
-    const hr_variable_info *info = hr_variable_of(x);
-    const int rank = info ? info->shape.rank : hr_node_shape(x).rank;
+    hr_handle_info variable;
+    const int rank = hr_handle_of(x, &variable) ? variable.shape.rank : hr_node_shape(x).rank;
     int64_t axes[HR_MAX_RANK];
     for (int i = 0; i < rank; i++) axes[i] = i;
     if (rank >= 0) return hr_ints(x.graph, axes, rank);

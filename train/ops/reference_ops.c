@@ -11,6 +11,8 @@ static hr_status reference_shape(hr_infer *s, hr_error *err)
 {
     (void)err;
     s->output[0] = hr_attr_shape(s->node, "shape");
+    s->handle[0].dtype = hr_attr_type(s->node, "dtype");
+    s->handle[0].shape = s->output[0];
     return HR_OK;
 }
 
@@ -31,6 +33,7 @@ static hr_status reference_compute(hr_kernel *k, hr_error *err)
 /* The declared shape holds, unless the node says that it need not. */
 static hr_status reference_assign_shape(hr_infer *s, hr_error *err)
 {
+    hr_infer_pass_handle(s, 0, 0);
     if (!hr_attr_bool(s->node, "validate_shape")) {
         s->output[0] = s->input[1];
         return HR_OK;

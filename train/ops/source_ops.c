@@ -18,10 +18,21 @@ static hr_status const_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
+/* A function's input in a file may say what it is a handle of. */
+static void placeholder_handle(hr_infer *s)
+{
+    const hr_attr *types = hr_node_attr(s->node, "_handle_dtypes"), *shapes = hr_node_attr(s->node, "_handle_shapes");
+    if (!types || types->kind != HR_ATTR_TYPES || types->count != 1) return;
+    s->handle[0].dtype = types->types[0];
+    s->handle[0].shape =
+        shapes && shapes->kind == HR_ATTR_SHAPES && shapes->count == 1 ? shapes->shapes[0] : HR_UNKNOWN_SHAPE;
+}
+
 static hr_status placeholder_shape(hr_infer *s, hr_error *err)
 {
     (void)err;
     s->output[0] = hr_attr_shape(s->node, "shape");
+    if (s->handle) placeholder_handle(s);
     return HR_OK;
 }
 
@@ -76,8 +87,8 @@ hr_node hr_scalar(hr_graph *g, hr_dtype dtype, double value) { return hr_const_n
 /* A variable counts as its value. */
 static hr_dtype value_dtype(hr_node x)
 {
-    const hr_variable_info *info = hr_node_dtype(x) == HR_RESOURCE ? hr_variable_of(x) : NULL;
-    return info ? info->dtype : hr_node_dtype(x);
+    hr_handle_info variable;
+    return hr_node_dtype(x) == HR_RESOURCE && hr_handle_of(x, &variable) ? variable.dtype : hr_node_dtype(x);
 }
 
 hr_node hr_scalar_like(hr_node x, double value)

@@ -6,6 +6,7 @@ static hr_status switch_shape(hr_infer *s, hr_error *err)
 {
     (void)err;
     s->output[0] = s->output[1] = s->input[0];
+    for (int i = 0; i < 2; i++) hr_infer_pass_handle(s, 0, i);
     return HR_OK;
 }
 
@@ -37,6 +38,7 @@ static hr_status merge_shape(hr_infer *s, hr_error *err)
     }
     s->output[0] = common;
     s->output[1] = HR_SCALAR;
+    hr_infer_pass_handle(s, 0, 0);
     return HR_OK;
 }
 

@@ -22,24 +22,30 @@ static hr_status handle_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
-/* What is known of the variable that input 0 is a handle of. */
-static hr_shape declared_shape(hr_node node)
+static hr_status handle_shape(hr_infer *s, hr_error *err)
 {
-    const hr_variable_info *info = hr_variable_of(hr_node_input(node, 0));
-    if (info) return info->shape;
-    hr_node handle = hr_node_input(node, 0);
-    while (strcmp(hr_node_op(handle), "Identity") == 0) handle = hr_node_input(handle, 0);
-    return strcmp(hr_node_op(handle), "VarHandleOp") == 0 ? hr_attr_shape(handle, "shape") : HR_UNKNOWN_SHAPE;
+    (void)err;
+    s->output[0] = HR_SCALAR;
+    s->handle[0].dtype = hr_attr_type(s->node, "dtype");
+    s->handle[0].shape = hr_attr_shape(s->node, "shape");
+    return HR_OK;
+}
+
+/* The shape of the variable that input 0 is a handle of, and whether the node's type is the variable's. */
+static hr_status declared_shape(const hr_infer *s, hr_shape *shape, hr_error *err)
+{
+    hr_handle_info info;
+    const hr_attr *type = hr_node_attr(s->node, "dtype");
+    const bool known = hr_handle_of(hr_node_input(s->node, 0), &info);
+    *shape = info.shape;
+    if (!known || !type || type->type == info.dtype) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "variable.shape", "expected a variable of %s, but '%s' is of %s",
+                   hr_dtype_name(type->type), info.name, hr_dtype_name(info.dtype));
 }
 
 /* ---- reading ---- */
 
-static hr_status read_shape(hr_infer *s, hr_error *err)
-{
-    (void)err;
-    s->output[0] = declared_shape(s->node);
-    return HR_OK;
-}
+static hr_status read_shape(hr_infer *s, hr_error *err) { return declared_shape(s, &s->output[0], err); }
 
 static hr_status read_compute(hr_kernel *k, hr_error *err)
 {
@@ -66,8 +72,9 @@ static hr_status initialized_compute(hr_kernel *k, hr_error *err)
 
 static hr_status shape_shape(hr_infer *s, hr_error *err)
 {
-    (void)err;
-    s->output[0] = HR_SHAPE(declared_shape(s->node).rank);
+    hr_shape shape;
+    HR_TRY(declared_shape(s, &shape, err));
+    s->output[0] = HR_SHAPE(shape.rank);
     return HR_OK;
 }
 
@@ -132,8 +139,9 @@ static hr_status sub_compute(hr_kernel *k, hr_error *err) { return update_comput
 /* The shape of what is assigned must fit what is declared. */
 static hr_status assign_shape(hr_infer *s, hr_error *err)
 {
-    hr_shape merged;
-    if (hr_shape_merge(declared_shape(s->node), s->input[1], &merged)) return HR_OK;
+    hr_shape declared, merged;
+    HR_TRY(declared_shape(s, &declared, err));
+    if (hr_shape_merge(declared, s->input[1], &merged)) return HR_OK;
     return hr_infer_refuse(s, err, "a value of the variable's shape");
 }
 
@@ -144,7 +152,7 @@ const hr_graph_op hr_graph_ops_variable_ops[] = {
         .types = "dtype:any",
         .traits = HR_FIXED | HR_STATEFUL | HR_NO_GRADIENT,
         .state_size = sizeof(handle_state),
-        .shape = hr_infer_scalar,
+        .shape = handle_shape,
         .prepare = handle_prepare,
         .compute = handle_compute,
     },
@@ -228,4 +236,17 @@ hr_node hr_assign_add(hr_node variable, hr_node value)
 hr_node hr_assign_sub(hr_node variable, hr_node value)
 {
     return hr_new_node(variable.graph, "AssignSubVariableOp", HR_INPUTS(variable, value));
+}
+
+hr_node hr_variable_shape(hr_node variable, hr_dtype out_type)
+{
+    hr_handle_info info;
+    if (out_type == HR_INT64 && hr_handle_of(variable, &info) && hr_shape_count(info.shape) >= 0) {
+        const hr_tensor dims = hr_tensor_of(HR_INT64, HR_SHAPE(info.shape.rank), info.shape.dims);
+        return hr_const(variable.graph, &dims);
+    }
+    if (out_type == HR_INT32 && hr_handle_of(variable, &info) && hr_shape_count(info.shape) >= 0)
+        return hr_shape_const(variable.graph, info.shape);
+    return hr_new_node(variable.graph, "VariableShape", HR_INPUTS(variable),
+                       HR_ATTRS(HR_TYPE_ATTR("out_type", out_type)));
 }

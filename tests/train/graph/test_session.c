@@ -127,12 +127,13 @@ static void resources_are_neither_fed_nor_fetched_nor_computed_with(void **state
     hr_node handle =
         hr_new_node(g, "VarHandleOp", HR_ATTRS(HR_TYPE_ATTR("dtype", HR_FLOAT), HR_SHAPE_ATTR("shape", HR_SHAPE(2))));
     hr_node read = hr_new_node(g, "ReadVariableOp", HR_INPUTS(handle), HR_ATTRS(HR_TYPE_ATTR("dtype", HR_FLOAT)));
+    hr_node other = hr_placeholder(g, HR_RESOURCE, HR_SCALAR);
     const uint64_t bytes[8] = {0};
     (void)state;
     fails(&(hr_feed){handle, hr_tensor_of(HR_RESOURCE, HR_SCALAR, bytes)}, 1, read, HR_INVALID_ARGUMENT,
           "session.feed");
     fails(NULL, 0, handle, HR_INVALID_ARGUMENT, "session.fetch");
-    fails(NULL, 0, hr_target(hr_zeros_like(handle)), HR_INVALID_ARGUMENT, "graph.kernel");
+    fails(NULL, 0, hr_target(hr_zeros_like(other)), HR_INVALID_ARGUMENT, "graph.kernel");
     assert_null(hr_graph_error(g));
 }
 

@@ -1,9 +1,9 @@
-/* How variables begin, and variables in pieces. */
+/* How variables begin, variables in pieces, and what is known of a variable by its handle. */
 #include "tests/testing.h"
 
+#include <headrace/control_flow.h>
 #include <headrace/graph.h>
 #include <headrace/graph_op.h>
-#include <headrace/hooks.h>
 #include <headrace/ops.h>
 #include <math.h>
 #include <string.h>
@@ -201,6 +201,110 @@ static void an_axis_that_is_not_there_is_refused(void **state)
     expect_error("variable.partition");
 }
 
+/* ---- what is known along the edges of a handle ---- */
+
+static hr_node raw_variable(const char *name, hr_shape shape)
+{
+    return hr_new_node(g, "VarHandleOp", .name = name,
+                       HR_ATTRS(HR_TYPE_ATTR("dtype", HR_FLOAT), HR_SHAPE_ATTR("shape", shape)));
+}
+
+static hr_node numbers(hr_shape shape)
+{
+    static const float values[] = {1, 2, 3, 4, 5, 6};
+    const hr_tensor t = hr_tensor_of(HR_FLOAT, shape, values);
+    return hr_const(g, &t);
+}
+
+static void assign(hr_node variable, hr_node value)
+{
+    hr_tensor out = value_of(hr_target(hr_assign(variable, value)));
+    hr_tensor_clear(&out);
+}
+
+static void a_handle_of_a_node_has_type_and_shape(void **state)
+{
+    (void)state;
+    hr_handle_info info;
+    const hr_node v = raw_variable("v", HR_SHAPE(3, 2));
+    const hr_node same = hr_new_node(g, "Identity", HR_INPUTS(v), HR_ATTRS(HR_TYPE_ATTR("T", HR_RESOURCE)));
+    assert_true(hr_handle_of(same, &info));
+    assert_int_equal(info.dtype, HR_FLOAT);
+    assert_string_equal(info.name, "v");
+    assert_int_equal(info.origin.id, v.id);
+    const hr_node read = hr_new_node(g, "ReadVariableOp", HR_INPUTS(same));
+    assert_int_equal(hr_node_dtype(read), HR_FLOAT);
+    assert_true(hr_shape_equal(hr_node_shape(read), HR_SHAPE(3, 2)));
+    assert_null(hr_variable_of(v));
+    assert_false(hr_handle_of(read, &info));
+}
+
+static void gradients_flow_to_any_handle(void **state)
+{
+    (void)state;
+    static const float dense[] = {2, 4, 6, 8, 10, 12}, rows[] = {0, 0, 6, 8, 0, 0};
+    const hr_node v = raw_variable("v", HR_SHAPE(3, 2)), w = raw_variable("w", HR_SHAPE(-1, 2));
+    const hr_node x = raw_variable("x", HR_UNKNOWN_SHAPE);
+    const hr_node all[] = {v, w, x};
+    const hr_node at = hr_ints(g, HR_I64(1), 1);
+    const hr_node y[] = {hr_reduce_sum(hr_square(v)), hr_reduce_sum(hr_square(hr_gather(w, at, 0))),
+                         hr_reduce_sum(hr_square(hr_gather(x, at, 0)))};
+    hr_gradient gradient[3];
+    hr_gradients(y, 3, all, 3, gradient);
+    for (int i = 0; i < 3; i++) assign(all[i], numbers(HR_SHAPE(3, 2)));
+    expect_floats(hr_gradient_dense(gradient[0]), 6, dense);
+    expect_floats(hr_gradient_dense(gradient[1]), 6, rows);
+    expect_floats(hr_gradient_dense(gradient[2]), 6, rows);
+}
+
+static void a_session_gets_and_sets_any_variable(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_tensor got;
+    const hr_node v = raw_variable("v", HR_SHAPE(2));
+    const hr_node r = hr_new_node(g, "VariableV2", .name = "r",
+                                  HR_ATTRS(HR_TYPE_ATTR("dtype", HR_FLOAT), HR_SHAPE_ATTR("shape", HR_SHAPE(2))));
+    const hr_tensor value = hr_tensor_of(HR_FLOAT, HR_SHAPE(2), HR_F32(3, 4));
+    s = hr_session_new(g);
+    assert_ok(hr_session_set(s, v, &value, &err), &err);
+    assert_ok(hr_session_set(s, r, &value, &err), &err);
+    expect_floats(hr_add(v, r), 2, HR_F32(6, 8));
+    assert_ok(hr_session_get(s, v, &got, &err), &err);
+    assert_int_equal(got.count, 2);
+    hr_tensor_clear(&got);
+}
+
+static void a_read_of_another_type_is_refused(void **state)
+{
+    (void)state;
+    const hr_node v = raw_variable("v", HR_SHAPE(2));
+    hr_new_node(g, "ReadVariableOp", HR_INPUTS(v), HR_ATTRS(HR_TYPE_ATTR("dtype", HR_DOUBLE)));
+    expect_error("variable.shape");
+}
+
+static void double_it(hr_graph *graph, hr_node *results, void *user)
+{
+    (void)graph;
+    const hr_node v = *(const hr_node *)user;
+    results[0] = hr_add(v, v);
+}
+
+static void read_it(hr_graph *graph, hr_node *results, void *user)
+{
+    (void)graph;
+    results[0] = hr_new_node(NULL, "ReadVariableOp", HR_INPUTS(*(const hr_node *)user));
+}
+
+static void branches_know_the_handles_that_they_capture(void **state)
+{
+    (void)state;
+    hr_node v = raw_variable("v", HR_SHAPE(2)), out;
+    hr_cond(hr_scalar(g, HR_BOOL, 1), double_it, read_it, &v, &out, 1);
+    assign(v, numbers(HR_SHAPE(2)));
+    expect_floats(out, 2, HR_F32(2, 4));
+}
+
 int main(void)
 {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, make_graph, free_graph)
@@ -215,6 +319,11 @@ int main(void)
         TEST(a_scope_shares_its_partitioner_and_its_pieces),
         TEST(partitioners_count_as_tensorflow_does),
         TEST(an_axis_that_is_not_there_is_refused),
+        TEST(a_handle_of_a_node_has_type_and_shape),
+        TEST(gradients_flow_to_any_handle),
+        TEST(a_session_gets_and_sets_any_variable),
+        TEST(a_read_of_another_type_is_refused),
+        TEST(branches_know_the_handles_that_they_capture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
