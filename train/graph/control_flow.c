@@ -87,51 +87,198 @@ static hr_function *make_branch(hr_graph *g, const char *name, hr_branch_fn *fn,
     return f ? f->body->function : NULL;
 }
 
-static bool same_results(hr_graph *g, hr_function *const branch[2], int count, hr_dtype *types, hr_shape *shapes)
+/* Branches of which one runs, and what a node that calls them takes and gives. */
+typedef struct choice {
+    const char *call; /* for messages */
+    hr_graph *g;
+    hr_function **branch;
+    int branches;
+    hr_node *inputs;
+    int input_count;
+    hr_dtype types[HR__MAX_CALL];
+    hr_shape shapes[HR__MAX_CALL];
+} choice;
+
+static bool same_results(choice *c, int count)
 {
     for (int i = 0; i < count; i++) {
-        const hr_node a = branch[0]->output[i], b = branch[1]->output[i];
-        types[i] = hr_node_dtype(a);
-        shapes[i] = common_shape(hr_node_shape(a), hr_node_shape(b));
-        if (hr_node_dtype(b) == types[i]) continue;
-        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.function",
-                     "hr_cond: expected result %d of both branches to be of one type, got %s and %s", i,
-                     hr_dtype_name(types[i]), hr_dtype_name(hr_node_dtype(b)));
-        return false;
+        c->types[i] = hr_node_dtype(c->branch[0]->output[i]);
+        c->shapes[i] = hr_node_shape(c->branch[0]->output[i]);
+        for (int j = 1; j < c->branches; j++) {
+            const hr_node other = c->branch[j]->output[i];
+            c->shapes[i] = common_shape(c->shapes[i], hr_node_shape(other));
+            if (hr_node_dtype(other) == c->types[i]) continue;
+            hr_node_fail(c->g, HR_INVALID_ARGUMENT, "graph.function",
+                         "%s: expected result %d of %s branches to be of one type, got %s and %s", c->call, i,
+                         c->branches == 2 ? "both" : "all", hr_dtype_name(c->types[i]),
+                         hr_dtype_name(hr_node_dtype(other)));
+            return false;
+        }
     }
     return true;
 }
 
-void hr_cond(hr_node predicate, hr_branch_fn *then, hr_branch_fn *otherwise, void *user, hr_node *out, int count)
+/* Checks the results, and finds what the branches capture. */
+static bool choice_end(choice *c, hr_node selector, int count)
 {
-    hr_graph *g = hr__innermost(predicate.graph);
-    hr_dtype types[HR__MAX_CALL];
-    hr_shape shapes[HR__MAX_CALL];
     hr_node *captured;
     int captures;
     hr_error err = {0};
-    for (int i = 0; i < count; i++) out[i] = hr_failed_node(g);
-    if (!g || count < 0 || count > HR__MAX_CALL || !then || !otherwise) {
-        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.function",
+    for (int i = 0; i < c->branches; i++)
+        if (!c->branch[i]) return false;
+    if (!same_results(c, count)) return false;
+    if (hr__join_captures(c->branch, c->branches, &captured, &captures, &err) != HR_OK) {
+        hr__graph_no_memory(c->g, "a branch");
+        return false;
+    }
+    c->inputs = all_inputs(c->g, &selector, 1, captured, captures);
+    c->input_count = captures + 1;
+    return c->inputs;
+}
+
+static bool choice_has_effect(const choice *c)
+{
+    return any_effect(c->branch, c->branches, c->inputs + 1, c->input_count - 1);
+}
+
+void hr_cond(hr_node predicate, hr_branch_fn *then, hr_branch_fn *otherwise, void *user, hr_node *out, int count)
+{
+    hr_function *branch[2] = {NULL, NULL};
+    choice c = {.call = "hr_cond", .g = hr__innermost(predicate.graph), .branch = branch, .branches = 2};
+    for (int i = 0; i < count; i++) out[i] = hr_failed_node(c.g);
+    if (!c.g || count < 0 || count > HR__MAX_CALL || !then || !otherwise) {
+        hr_node_fail(c.g, HR_INVALID_ARGUMENT, "graph.function",
                      "hr_cond: expected two branches and at most %d results, got %d", HR__MAX_CALL, count);
         return;
     }
-    hr_function *branch[2] = {make_branch(g, "cond_true", then, user, count), NULL};
-    if (branch[0]) branch[1] = make_branch(g, "cond_false", otherwise, user, count);
-    if (!branch[0] || !branch[1] || !same_results(g, branch, count, types, shapes)) return;
-    if (hr__join_captures(branch, 2, &captured, &captures, &err) != HR_OK) {
-        hr__graph_no_memory(g, "a branch");
+    branch[0] = make_branch(c.g, "cond_true", then, user, count);
+    if (branch[0]) branch[1] = make_branch(c.g, "cond_false", otherwise, user, count);
+    if (!choice_end(&c, predicate, count)) return;
+    const hr_func a = {branch[0]->name, NULL, 0}, b = {branch[1]->name, NULL, 0};
+    const hr_node node =
+        hr_new_node(c.g, choice_has_effect(&c) ? "If" : "StatelessIf", .name = "cond", .inputs = c.inputs,
+                    .input_count = c.input_count,
+                    HR_ATTRS(HR_FUNC_ATTR("then_branch", &a), HR_FUNC_ATTR("else_branch", &b),
+                             HR_TYPES_ATTR("Tout", c.types, count),
+                             {.name = "output_shapes", .kind = HR_ATTR_SHAPES, .count = count, .shapes = c.shapes}));
+    for (int i = 0; i < count && hr_node_exists(node); i++) out[i] = hr_node_output(node, i);
+}
+
+void hr_switch_case_with(hr_node index, hr_branch_fn *const *branches, int branch_count, void *user, hr_node *out,
+                         int count, const hr_switch_case_opts *given)
+{
+    const hr_switch_case_opts opts = HR_OPTIONS(hr_switch_case_opts, given);
+    hr_function *branch[HR__MAX_BRANCHES + 1] = {NULL};
+    hr_func funcs[HR__MAX_BRANCHES + 1];
+    choice c = {.call = "hr_switch_case", .g = hr__innermost(index.graph), .branch = branch};
+    for (int i = 0; out && i < count; i++) out[i] = hr_failed_node(c.g);
+    if (!c.g || !out || count < 0 || count > HR__MAX_CALL || !branches || branch_count < 1 ||
+        branch_count > HR__MAX_BRANCHES) {
+        hr_node_fail(c.g, HR_INVALID_ARGUMENT, "graph.function",
+                     "hr_switch_case: expected 1 to %d branches and at most %d results, got %d and %d",
+                     HR__MAX_BRANCHES, HR__MAX_CALL, branch_count, count);
         return;
     }
-    hr_node *all = all_inputs(g, &predicate, 1, captured, captures);
-    if (!all) return;
-    const hr_func a = {branch[0]->name, NULL, 0}, b = {branch[1]->name, NULL, 0};
-    const hr_node node = hr_new_node(
-        g, any_effect(branch, 2, all + 1, captures) ? "If" : "StatelessIf", .name = "cond", .inputs = all,
-        .input_count = captures + 1,
-        HR_ATTRS(HR_FUNC_ATTR("then_branch", &a), HR_FUNC_ATTR("else_branch", &b), HR_TYPES_ATTR("Tout", types, count),
-                 {.name = "output_shapes", .kind = HR_ATTR_SHAPES, .count = count, .shapes = shapes}));
+    c.branches = branch_count + (opts.default_case != NULL);
+    for (int i = 0; i < c.branches && (i == 0 || branch[i - 1]); i++)
+        branch[i] =
+            make_branch(c.g, "switch_case_branch", i < branch_count ? branches[i] : opts.default_case, user, count);
+    if (!choice_end(&c, index, count)) return;
+    for (int i = 0; i < c.branches; i++) funcs[i] = (hr_func){branch[i]->name, NULL, 0};
+    const hr_node node =
+        hr_new_node(c.g, choice_has_effect(&c) ? "Case" : "StatelessCase",
+                    .name = opts.name ? opts.name : "switch_case", .inputs = c.inputs, .input_count = c.input_count,
+                    HR_ATTRS({.name = "branches", .kind = HR_ATTR_FUNCS, .count = c.branches, .funcs = funcs},
+                             HR_TYPES_ATTR("Tout", c.types, count),
+                             {.name = "output_shapes", .kind = HR_ATTR_SHAPES, .count = count, .shapes = c.shapes}));
     for (int i = 0; i < count && hr_node_exists(node); i++) out[i] = hr_node_output(node, i);
+}
+
+/* ---- branches by predicates: conditions within each other ---- */
+
+typedef struct predicates {
+    const hr_node *predicate;
+    hr_branch_fn *const *branch;
+    int at, count; /* the pair that is next, and all of them */
+    int results;
+    void *user;
+    const hr_case_opts *opts;
+} predicates;
+
+static hr_node count_true(hr_graph *g, const hr_node *given, int count)
+{
+    hr_node packed = hr_new_node(g, "Pack", .inputs = given, .input_count = count);
+    packed = hr_new_node(g, "Cast", HR_INPUTS(packed), HR_ATTRS(HR_TYPE_ATTR("DstT", HR_INT32)));
+    return hr_new_node(g, "Sum", HR_INPUTS(packed, hr_const_ints(g, HR_I64(0), 1, NULL)));
+}
+
+static hr_node assert_node(hr_graph *g, hr_node condition, const char *text)
+{
+    const hr_view view = hr_text_view(text);
+    const hr_tensor value = hr_tensor_of(HR_STRING, HR_SCALAR, &view);
+    const hr_node message =
+        hr_new_node(g, "Const", HR_ATTRS(HR_TENSOR_ATTR("value", &value), HR_TYPE_ATTR("dtype", HR_STRING)));
+    return hr_new_node(g, "Assert", HR_INPUTS(condition, message));
+}
+
+static void first_true(hr_graph *g, hr_node *results, void *user);
+
+static void case_branch(hr_graph *g, hr_node *results, void *user)
+{
+    const predicates *p = user;
+    p->branch[p->at](g, results, p->user);
+}
+
+/* The rest of the pairs; after the last one the default, or the last branch, if its predicate is true. */
+static void next_case(hr_graph *g, hr_node *results, void *user)
+{
+    predicates rest = *(const predicates *)user;
+    rest.at++;
+    if (rest.at < rest.count - !rest.opts->default_case) {
+        first_true(g, results, &rest);
+    } else if (rest.opts->default_case) {
+        rest.opts->default_case(g, results, rest.user);
+    } else {
+        const hr_node last = rest.predicate[rest.at];
+        const hr_node held = assert_node(g, last, "hr_case: none of the conditions is true, and there is no default");
+        hr_control_dependencies(g, &held, 1);
+        rest.branch[rest.at](g, results, rest.user);
+        hr_control_end(g);
+    }
+}
+
+static void first_true(hr_graph *g, hr_node *results, void *user)
+{
+    predicates *p = user;
+    (void)g;
+    hr_cond(p->predicate[p->at], case_branch, next_case, p, results, p->results);
+}
+
+void hr_case_with(const hr_node *given, hr_branch_fn *const *branches, int branch_count, void *user, hr_node *out,
+                  int count, const hr_case_opts *opts_given)
+{
+    const hr_case_opts opts = HR_OPTIONS(hr_case_opts, opts_given);
+    hr_graph *g = given && branch_count > 0 ? hr__innermost(given[0].graph) : NULL;
+    for (int i = 0; out && i < count; i++) out[i] = hr_failed_node(g);
+    bool bools = g != NULL;
+    for (int i = 0; bools && i < branch_count; i++) bools = hr_node_dtype(given[i]) == HR_BOOL;
+    if (!bools || !out || !branches || branch_count > HR__MAX_BRANCHES || count < 0 || count > HR__MAX_CALL) {
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.function",
+                     "hr_case: expected 1 to %d predicates of type bool and as many branches", HR__MAX_BRANCHES);
+        return;
+    }
+    predicates p = {given, branches, -1, branch_count, count, user, &opts};
+    hr_name_scope(g, opts.name ? opts.name : "case");
+    if (opts.exclusive) {
+        const hr_node one = hr_const_number(g, HR_INT32, 1, NULL);
+        const hr_node at_most = hr_new_node(g, "LessEqual", HR_INPUTS(count_true(g, given, branch_count), one));
+        const hr_node held =
+            assert_node(g, at_most, "hr_case: more than one condition is true, which .exclusive excludes");
+        hr_control_dependencies(g, &held, 1);
+    }
+    next_case(g, out, &p);
+    if (opts.exclusive) hr_control_end(g);
+    hr_scope_end(g);
 }
 
 /* ---- loops ---- */
@@ -247,6 +394,8 @@ static void run_loop(loop *l, hr_node *out)
         hr_new_node(l->g, any_effect(f, 2, all, total) ? "While" : "StatelessWhile",
                     .name = l->opts->name ? l->opts->name : "while", .inputs = all, .input_count = total,
                     HR_ATTRS(HR_FUNC_ATTR("cond", &condition), HR_FUNC_ATTR("body", &body),
+                             HR_INT_ATTR("parallel_iterations",
+                                         l->opts->parallel_iterations > 0 ? l->opts->parallel_iterations : 10),
                              {.name = "output_shapes", .kind = HR_ATTR_SHAPES, .count = total, .shapes = shapes}));
     for (int i = l->counts; i < l->count && hr_node_exists(node); i++) out[i - l->counts] = hr_node_output(node, i);
 }

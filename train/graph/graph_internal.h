@@ -178,7 +178,7 @@ struct hr_graph {
 /* ---- function.c ---- */
 
 enum { HR__MAX_CALL = 256 /* results of a call */ };
-
+enum { HR__MAX_BRANCHES = 100 };
 /* As hr_function_begin, with this very name; and an input with attributes of its own. */
 hr_status hr__function_import(hr_graph *g, const char *name, hr_graph **body, hr_error *err);
 hr_node hr__function_input(hr_graph *body, hr_dtype dtype, hr_shape shape, const char *name, const hr_attr *attrs,
@@ -221,6 +221,10 @@ hr_node hr__capture_origin(hr_node inner); /* all the way */
 /* Functions that are called with the same inputs take what any of them captures, in the same order, as inputs after
  * the others. Gives the nodes around them. */
 hr_status hr__join_captures(hr_function *const *f, int count, hr_node **outer, int *captures, hr_error *err);
+
+/* ---- tensor_array.c ---- */
+
+hr_node hr__tensor_array_rows(const hr_tensor_array *a, int64_t count); /* stacked; how many there are, -1: unknown */
 
 hr__node *hr__node_of(hr_node node); /* NULL: none or failed */
 /* Grows an array to hold `count` + 1 entries. */
