@@ -335,6 +335,7 @@ static golden_result run_case(golden_case *c)
                {"sparse_cross_hashed", run_cross},
                {"sparse_cross", run_joined}};
     const char *op = golden_text(c->json, "op", "");
+    golden_whole(golden_get(c->json, "as_string")); /* the decimal text between, for people */
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         if (strcmp(ops[i].name, op) != 0) continue;
         hr_tensor input = {0};

@@ -5,7 +5,8 @@
  *
  *     int main(void) { return golden_main("csv", GOLDEN_ROOT, run_case); }
  *
- * which prints "csv: N of M cases agree" and names each case that does not. */
+ * which prints "csv: N of M cases agree" and names each case that does not. A case with a field that nobody asked for
+ * does not agree: what a reader passes over would be tested by nobody. */
 #ifndef GOLDEN_H
 #define GOLDEN_H
 
@@ -37,9 +38,16 @@ int golden_main(const char *topic, const char *root, golden_fn *fn);
 golden_result golden_differs(golden_case *c, const char *format, ...) HR_PRINTF(2, 3);
 golden_result golden_not_built(golden_case *c, const char *format, ...) HR_PRINTF(2, 3);
 
-/* ---- fields of a case; a missing one gives the fallback ---- */
+/* ---- fields of a case; a missing one gives the fallback. Who gets a field has asked for it, not for the fields of
+ * what is in it. The name, and notes for people, nobody has to ask for ---- */
 
 const cJSON *golden_get(const cJSON *object, const char *key); /* NULL if there is none, or `object` is NULL */
+/* Asks for every field of an object whose names say something, such as one for each variable: goes through them.
+ * Gives `object`. */
+const cJSON *golden_fields(const cJSON *object);
+/* Asks for all that is in there, at any depth: the reader compares it as a whole, or knows that another field says the
+ * same. NULL: nothing. */
+const cJSON *golden_whole(const cJSON *json);
 const char *golden_text(const cJSON *object, const char *key, const char *fallback);
 int64_t golden_int(const cJSON *object, const char *key, int64_t fallback);
 bool golden_bool(const cJSON *object, const char *key, bool fallback);

@@ -61,7 +61,7 @@ static hr_status write_data(estimator_run *run, hr_error *err)
     hr_tensor column[MAX_FEATURES];
     int n = 0;
     const cJSON *json;
-    cJSON_ArrayForEach(json, golden_get(run->data, "columns"))
+    cJSON_ArrayForEach(json, golden_fields(golden_get(run->data, "columns")))
     {
         if (n == MAX_FEATURES || !golden_tensor(json, &column[n])) continue;
         hr_shape shape = {.rank = column[n].shape.rank - 1};
@@ -97,7 +97,7 @@ static void build_columns(estimator_run *run, int which, case_columns *to, const
     golden_case list = *run->c;
     cJSON *json = cJSON_CreateObject();
     const cJSON *columns = golden_get(golden_get(run->json, "columns"), argument);
-    if (columns) cJSON_AddItemToObject(json, "columns", cJSON_Duplicate(columns, true));
+    if (columns) cJSON_AddItemReferenceToObject(json, "columns", (cJSON *)(uintptr_t)columns);
     list.json = json;
     case_columns_build(to, &list, false);
     to->c = run->c;
@@ -113,7 +113,7 @@ static hr_optimizer *optimizer_of(const cJSON *json, int columns, float default_
     if (!json) return NULL;
     if (cJSON_IsNull(json)) return hr_ftrl(fminf(default_rate, 1 / sqrtf((float)columns)));
     if (cJSON_IsString(json)) return hr_optimizer_named(json->valuestring, NULL, 0, false);
-    cJSON_ArrayForEach(field, json)
+    cJSON_ArrayForEach(field, golden_fields(json))
     {
         if (strcmp(field->string, "class") == 0 || count == 16) continue;
         if (cJSON_IsObject(field)) return hr_optimizer_named("with a schedule", NULL, 0, false);
@@ -135,7 +135,7 @@ static const char *what_is_missing(const cJSON *json, const cJSON *params)
         return class;
     if (golden_get(json, "previous")) return "warm starts";
     if (golden_get(json, "tf_compat_only")) return "estimators in tf_compat mode";
-    cJSON_ArrayForEach(p, params)
+    cJSON_ArrayForEach(p, golden_fields(params))
     {
         size_t i = 0;
         while (i < sizeof known / sizeof *known && strcmp(known[i], p->string) != 0) i++;
@@ -192,7 +192,7 @@ static hr_status set_initial(void *state, hr_monitored_session *m, hr_error *err
 {
     const estimator_run *run = *(estimator_run **)state;
     const cJSON *json;
-    cJSON_ArrayForEach(json, golden_get(run->json, "initial"))
+    cJSON_ArrayForEach(json, golden_fields(golden_get(run->json, "initial")))
     {
         hr_tensor value;
         const hr_variable_info *info = hr_variable_named(hr_monitored_graph(m), json->string);
@@ -240,7 +240,7 @@ static golden_result compare_final(estimator_run *run)
     snprintf(prefix, sizeof prefix, "model/model.ckpt-%d", run->steps);
     if (hr_bundle_open(prefix, &b, &err) != HR_OK) return golden_differs(run->c, "%s", err.text);
     golden_result result = GOLDEN_AGREES;
-    cJSON_ArrayForEach(json, golden_get(run->expect, "final"))
+    cJSON_ArrayForEach(json, golden_fields(golden_get(run->expect, "final")))
     {
         hr_tensor got;
         if (result != GOLDEN_AGREES) break;
@@ -275,7 +275,7 @@ static hr_status write_final(const estimator_run *run, hr_error *err)
     const cJSON *json;
     HR_TRY(hr_bundle_writer_open("model/final", &w, err));
     hr_status st = HR_OK;
-    cJSON_ArrayForEach(json, golden_get(run->expect, "final"))
+    cJSON_ArrayForEach(json, golden_fields(golden_get(run->expect, "final")))
     {
         hr_tensor value;
         if (st != HR_OK || !golden_tensor(json, &value)) continue;
@@ -297,7 +297,7 @@ static golden_result evaluate(estimator_run *run)
     run->endless = false;
     if (hr_estimator_evaluate(run->estimator, input_fn, run, .checkpoint_path = "model/final") != HR_OK)
         return golden_differs(run->c, "evaluating: %s", hr_estimator_error(e)->text);
-    cJSON_ArrayForEach(json, golden_get(run->expect, "evaluate"))
+    cJSON_ArrayForEach(json, golden_fields(golden_get(run->expect, "evaluate")))
     {
         double expected = golden_number_double(json), got = hr_estimator_result(e, json->string);
         if (!(fabs(expected - got) <= 1e-6 + (rtol + 1e-6) * fabs(expected)))
@@ -315,7 +315,7 @@ static hr_status compare_predictions(const hr_element *element, const char *cons
     estimator_run *run = user;
     const cJSON *json;
     (void)element, (void)err;
-    cJSON_ArrayForEach(json, golden_get(run->expect, "predict"))
+    cJSON_ArrayForEach(json, golden_fields(golden_get(run->expect, "predict")))
     {
         int i = 0;
         while (i < count && strcmp(names[i], json->string) != 0) i++;
@@ -378,6 +378,7 @@ static golden_result run_case(golden_case *c)
                           .expect = golden_get(golden_expectation(c->json, false), "expect")};
     const char *missing = what_is_missing(run.json, run.params);
     if (missing) return golden_not_built(c, "%s", missing);
+    golden_whole(golden_get(run.expect, "effective")); /* what a default stands for: the weights show it */
     if (golden_get(c->json, "error")) return golden_not_built(c, "what TensorFlow fails at");
     if (system("rm -rf model rows.tfrecord") != 0) return golden_differs(c, "rm");
     cJSON *data = read_data(c);

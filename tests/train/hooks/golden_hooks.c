@@ -30,6 +30,10 @@ static golden_result run_timer(golden_case *c)
     hr_timer t = {.every_steps = golden_int(c->json, "every_steps", 0)};
     if (golden_get(c->json, "every_secs")) t.every_secs = golden_number_double(golden_get(c->json, "every_secs"));
     int updates = 0;
+    hr_error err = {0};
+    const char *class = golden_error_class(c->json);
+    if (strcmp(hr_status_name(hr_timer_check(&t, "timer", &err)), class ? class : "OK") != 0)
+        return golden_differs(c, "%s", class ? "the timer is good" : err.text);
     for (int i = 0; i < cJSON_GetArraySize(golden_get(c->json, "asks")); i++) {
         const cJSON *ask = cJSON_GetArrayItem(golden_get(c->json, "asks"), i);
         int64_t step = golden_number_int64(cJSON_GetArrayItem(ask, 0)), steps = 0;
@@ -112,7 +116,7 @@ static hr_hook *logging_hook(hook_run *r)
     hr_logged logged[8];
     int count = 0;
     const cJSON *tensors = golden_get(r->hook, "tensors"), *t;
-    cJSON_ArrayForEach(t, tensors)
+    cJSON_ArrayForEach(t, golden_fields(tensors))
     {
         logged[count].tag = t->string ? t->string : t->valuestring;
         logged[count++].node = named(r, t->valuestring);
@@ -298,6 +302,7 @@ static golden_result compare_hook(hook_run *r)
     const char *class = golden_error_class(r->json);
     if (strcmp(hr_status_name(r->status), class ? class : "OK") != 0)
         return golden_differs(r->c, "%s", hr_status_name(r->status));
+    golden_get(r->json, "runs"), golden_get(golden_get(r->json, "clock"), "step"); /* a hook that is refused has none */
     if (class) return GOLDEN_AGREES;
     if (r->stopped_after != (stopped && !cJSON_IsNull(stopped) ? (int)golden_number_int64(stopped) : -1))
         return golden_differs(r->c, "stopped after %d runs", r->stopped_after);

@@ -65,7 +65,7 @@ static hr_node input(const inputs *in, const char *name)
 static bool read_inputs(const cJSON *json, inputs *in)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, json)
+    cJSON_ArrayForEach(item, golden_fields(json))
     {
         if (in->count == MAX || !golden_tensor(item, &in->value[in->count])) return false;
         in->name[in->count] = item->string;
@@ -81,7 +81,7 @@ static bool read_params(golden_case *c, const inputs *in, hr_loss_opts *opts, fl
 {
     const cJSON *p;
     *opts = (hr_loss_opts){.weights = input(in, "weights")};
-    cJSON_ArrayForEach(p, golden_get(c->json, "params"))
+    cJSON_ArrayForEach(p, golden_fields(golden_get(c->json, "params")))
     {
         const float number = cJSON_IsNumber(p) ? (float)p->valuedouble : 0;
         if (strcmp(p->string, "reduction") == 0 && cJSON_IsString(p) &&
@@ -140,7 +140,7 @@ static bool compare_gradients(golden_case *c, hr_session *s, const inputs *in, h
         grad = hr_const(in->g, &upstream);
         golden_tensor_clear(&upstream);
     }
-    cJSON_ArrayForEach(item, expected)
+    cJSON_ArrayForEach(item, golden_fields(expected))
     {
         hr_gradient gradient;
         hr_node x = input(in, item->string);

@@ -90,7 +90,7 @@ static hr_shape read_shape(const cJSON *json)
 
 static bool read_attr(const cJSON *json, const hr_graph_op *op, hr_attr *out, hr_tensor *tensor)
 {
-    const cJSON *value = json->child;
+    const cJSON *value = golden_fields(json)->child;
     const char *kind = value ? value->string : "";
     if (strcmp(kind, "i") == 0)
         *out = HR_INT_ATTR(NULL, golden_number_int64(value));
@@ -125,7 +125,7 @@ hr_node case_node(hr_graph *g, const hr_graph_op *op, const cJSON *attrs, const 
     hr_tensor tensors[32] = {0};
     int n = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, attrs)
+    cJSON_ArrayForEach(item, golden_fields(attrs))
     {
         if (n == 32 || !read_attr(item, op, &list[n], &tensors[n])) continue;
         list[n++].name = item->string;
@@ -146,6 +146,7 @@ bool case_error_fits(golden_case *c, const cJSON *expectation, const hr_error *e
     const cJSON *error = golden_get(expectation, "error");
     const char *class = golden_error_class(expectation), *got = hr_status_name(err->code);
     const cJSON *item;
+    golden_get(error, "when"); /* what is refused while the graph is built comes out of the run here */
     if (class && strcmp(class, got) == 0) return true;
     cJSON_ArrayForEach(item, golden_get(error, "also"))
     {

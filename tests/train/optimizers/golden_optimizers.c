@@ -41,7 +41,7 @@ static bool compare_variable(golden_case *c, hr_graph *g, hr_session *s, const c
 static bool compare_all(golden_case *c, hr_graph *g, hr_session *s, const cJSON *expected)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, expected)
+    cJSON_ArrayForEach(item, golden_fields(expected))
     {
         if (!compare_variable(c, g, s, item)) return false;
     }
@@ -157,7 +157,7 @@ static hr_optimizer *make_optimizer(golden_case *c, bool *v1)
     for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
         if (strcmp(optimizers[i].family, family) != 0 || strcmp(optimizers[i].name, name) != 0) continue;
         const cJSON *p;
-        cJSON_ArrayForEach(p, golden_get(c->json, "params"))
+        cJSON_ArrayForEach(p, golden_fields(golden_get(c->json, "params")))
         {
             if (cJSON_IsBool(p) ? !cJSON_IsTrue(p) && !is_known(optimizers[i].kind, our_name(p->string)) : false)
                 continue;
@@ -184,6 +184,7 @@ static bool read_gradient(const cJSON *json, fed_gradient *out)
 {
     *out = (fed_gradient){0};
     if (!golden_bool(json, "indexed_slices", false)) return golden_tensor(json, &out->values);
+    golden_whole(golden_get(json, "dense_shape")); /* the variable's */
     return golden_tensor(golden_get(json, "values"), &out->values) &&
            golden_tensor(golden_get(json, "indices"), &out->indices);
 }
@@ -256,6 +257,30 @@ static bool take_steps(golden_case *c, trained *t, hr_error *err)
     return true;
 }
 
+/* The variables that a checkpoint holds, and which of them are slots. Keras's parameters are variables besides, as in
+ * its estimators. */
+static bool compare_names(golden_case *c, const hr_graph *g, bool v1)
+{
+    const cJSON *names = golden_get(c->json, "checkpoint_names"), *item;
+    int saved = 0;
+    cJSON_ArrayForEach(item, golden_fields(golden_get(c->json, "slot_variables")))
+    {
+        if (!cJSON_IsString(item) || hr_variable_named(g, item->valuestring)) continue;
+        golden_differs(c, "no slot %s", item->valuestring);
+        return false;
+    }
+    cJSON_ArrayForEach(item, names)
+    {
+        if (hr_variable_named(g, item->valuestring)) continue;
+        golden_differs(c, "a checkpoint has no %s", item->valuestring);
+        return false;
+    }
+    for (int i = 0; i < hr_graph_variables(g); i++) saved += (hr_graph_variable(g, i)->sets & HR_GLOBAL_VARIABLES) != 0;
+    if (!names || !v1 || saved == cJSON_GetArraySize(names)) return true;
+    golden_differs(c, "a checkpoint has %d variables, expected %d", saved, cJSON_GetArraySize(names));
+    return false;
+}
+
 static golden_result run_optimizer(golden_case *c)
 {
     bool v1 = false;
@@ -275,9 +300,11 @@ static golden_result run_optimizer(golden_case *c)
     t.train = hr_apply_gradients(optimizer, t.g, gradients, count, &opts);
     t.s = hr_session_new(t.g);
     golden_result result = GOLDEN_AGREES;
+    golden_get(c->json, "variables"); /* "ref" or "resource": the same numbers, of resources here */
     if (initialize(t.g, t.s, &err) != HR_OK)
         result = golden_differs(c, "%s", err.text);
-    else if (!compare_all(c, t.g, t.s, golden_get(c->json, "initial")) || !take_steps(c, &t, &err))
+    else if (!compare_all(c, t.g, t.s, golden_get(c->json, "initial")) || !take_steps(c, &t, &err) ||
+             !compare_names(c, t.g, v1))
         result = GOLDEN_DIFFERS;
     clear_gradient(&first);
     hr_session_free(t.s);
