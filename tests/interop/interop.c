@@ -311,14 +311,16 @@ static int run_write_graph(char **argument)
 
 static hr_status run_graph(hr_graph *g, float in, hr_error *err)
 {
-    hr_tensor out[2];
-    const hr_node init = hr_target(hr_graph_node(g, "init"));
-    const hr_node fetches[] = {hr_graph_node(g, "y:0"), hr_graph_node(g, "dy:0")};
-    const hr_feed feed = {hr_graph_node(g, "x:0"), hr_tensor_of(HR_FLOAT, HR_SCALAR, &in)};
+    hr_tensor out[3];
+    hr_gradient own;
+    const hr_node init = hr_target(hr_graph_node(g, "init")), x = hr_graph_node(g, "x:0"), y = hr_graph_node(g, "y:0");
+    hr_gradients(&y, 1, &x, 1, &own);
+    const hr_node fetches[] = {y, hr_graph_node(g, "dy:0"), own.values};
+    const hr_feed feed = {x, hr_tensor_of(HR_FLOAT, HR_SCALAR, &in)};
     hr_session *s = hr_session_new(g);
     hr_status st = hr_session_run(s, NULL, 0, &init, 1, NULL, err);
-    if (st == HR_OK) st = hr_session_run(s, &feed, 1, fetches, 2, out, err);
-    for (int i = 0; st == HR_OK && i < 2; i++) {
+    if (st == HR_OK) st = hr_session_run(s, &feed, 1, fetches, 3, out, err);
+    for (int i = 0; st == HR_OK && i < 3; i++) {
         printf("%.9g\n", (double)*(const float *)out[i].data);
         hr_tensor_clear(&out[i]);
     }
@@ -326,7 +328,7 @@ static hr_status run_graph(hr_graph *g, float in, hr_error *err)
     return st;
 }
 
-/* The y and dy of an x, in a graph of that form from a file. */
+/* The y and dy of an x, in a graph of that form from a file, and dy by a gradient of our own. */
 static int run_run_graph(char **argument)
 {
     hr_error err;

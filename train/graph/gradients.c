@@ -228,6 +228,8 @@ static void visit(flow *f, int32_t id)
         list->next = NULL;
         f->arrived[id][i].last = list;
     }
+    if (n->instead.graph && any && !f->stops[id]) arrive(f, n->instead, incoming[0]);
+    if (n->instead.graph) return;
     if (!any || f->stops[id] || !goes_on(f, n) || has_no_gradient(n)) return;
     if (gradient_of(n))
         flow_through(f, id, n, incoming);
@@ -242,14 +244,16 @@ static void gradients_mark(flow *f, const hr_node *ys, int y_count, const hr_nod
     for (int i = 0; i < x_count; i++) f->reached[xs[i].id] = 1;
     for (int32_t id = 0; id < f->count; id++) {
         const hr__node *n = f->g->nodes[id];
-        for (int i = 0; i < n->inputs && !f->reached[id]; i++)
+        if (n->instead.graph) f->reached[id] = f->reached[n->instead.id];
+        for (int i = 0; i < n->inputs && !f->reached[id] && !n->in_loop; i++)
             f->reached[id] = f->reached[n->input[i].id] && carries(hr_node_dtype(n->input[i]));
     }
     for (int i = 0; i < y_count; i++) f->between[ys[i].id] = f->reached[ys[i].id];
     for (int32_t id = f->count - 1; id >= 0; id--) {
         if (!f->between[id]) continue;
         const hr__node *n = f->g->nodes[id];
-        for (int i = 0; i < n->inputs; i++)
+        if (n->instead.graph) f->between[n->instead.id] = 1;
+        for (int i = 0; i < n->inputs && !n->instead.graph; i++)
             if (f->reached[n->input[i].id]) f->between[n->input[i].id] = 1;
     }
 }

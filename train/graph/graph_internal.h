@@ -93,6 +93,10 @@ typedef struct hr__node {
      * none. Where a plan needs both, one stands for both (rewrite.c). */
     int32_t extended, extends;
     const hr__override *override; /* NULL: the op's own gradient */
+    /* Of TensorFlow 1's loops (graphdef/loop_frames.c). */
+    hr_node instead; /* an Exit: the output of the While that runs in place of its loop; none: none */
+    bool in_loop;    /* has a value each turn: neither fed nor fetched */
+    bool hidden;     /* such a While: not of the file */
 } hr__node;
 
 typedef struct hr__scope {
@@ -127,6 +131,7 @@ struct hr_function {
     int controls, control_capacity;
     hr_attr *attrs; /* that came with it in a file */
     int attr_count;
+    bool hidden;        /* of a While that is */
     bool shares_body;   /* it extends another function: the body is that one's */
     bool in_derivation; /* its derivative is being made */
     int counter;        /* of a loop's body: 1 + the variable that counts turns; 0: none */
@@ -246,6 +251,8 @@ hr_status hr__claim_name(hr_graph *g, const char *name, const char **out, hr_err
  * does not stick to the graph. */
 hr_status hr__node_import(hr_graph *g, const char *op, const char *device, const hr_node_opts *opts, hr_node *out,
                           hr_error *err);
+/* Sets an input of a node from a file that was not there when the node was made. */
+hr_status hr__node_rewire(hr_node node, int input, hr_node by, hr_error *err);
 /* The output is a variable itself, not a value (TensorFlow's ref types); the op takes the variable by its input i. */
 bool hr__output_is_ref(hr_node node);
 bool hr__input_is_ref(const hr__node *n, int i);

@@ -524,6 +524,20 @@ hr_status hr__node_import(hr_graph *g, const char *op, const char *device, const
     return st;
 }
 
+hr_status hr__node_rewire(hr_node node, int input, hr_node by, hr_error *err)
+{
+    hr__node *n = hr__node_of(node);
+    hr_node *inputs = hr__arena_copy(&node.graph->arena, n->input, sizeof *inputs * (size_t)n->inputs);
+    if (!inputs) return hr_no_memory(err, "a node");
+    if (hr_node_dtype(by) != hr_node_dtype(inputs[input]))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.type", "node '%s': input %d: expected %s, got %s of node '%s'",
+                       n->name, input, hr_dtype_name(hr_node_dtype(inputs[input])), hr_dtype_name(hr_node_dtype(by)),
+                       hr_node_name(by));
+    inputs[input] = by;
+    n->input = inputs;
+    return HR_OK;
+}
+
 /* How many inputs or outputs an argument of a node is. */
 static int64_t length_of(const hr__node *n, const hr__arg *arg)
 {

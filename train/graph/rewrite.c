@@ -138,17 +138,17 @@ static int feed_for(const copier *c, hr_node node)
     return hr_node_outputs(node) == 1 ? feed_of(c, hr_node_output(node, 0)) : -1;
 }
 
+/* An output of a loop of TensorFlow 1 needs the While that runs in its place. */
+static int edges_of(const hr__node *n) { return n->instead.graph ? 1 : is_leaf(n) ? 0 : n->inputs + n->controls; }
+
 static int32_t edge_of(const copier *c, const hr__node *n, int i)
 {
+    if (n->instead.graph) return n->instead.id;
     const hr_node needed = i < n->inputs ? n->input[i] : n->control[i - n->inputs];
     return feed_for(c, needed) >= 0 ? -1 : needed.id;
 }
 
-static int source_edges(const void *of, int32_t id)
-{
-    const hr__node *n = ((const copier *)of)->g->nodes[id];
-    return is_leaf(n) ? 0 : n->inputs + n->controls;
-}
+static int source_edges(const void *of, int32_t id) { return edges_of(((const copier *)of)->g->nodes[id]); }
 
 static int32_t source_edge(const void *of, int32_t id, int i)
 {
@@ -158,8 +158,7 @@ static int32_t source_edge(const void *of, int32_t id, int i)
 static int place_edges(const void *of, int32_t place)
 {
     int32_t id;
-    const hr__node *n = content_of(of, place, &id);
-    return is_leaf(n) ? 0 : n->inputs + n->controls;
+    return edges_of(content_of(of, place, &id));
 }
 
 static int32_t place_edge(const void *of, int32_t place, int i)
@@ -172,6 +171,10 @@ static int32_t place_edge(const void *of, int32_t place, int i)
 static hr_status check_node(const copier *c, hr_node node)
 {
     const hr__node *n = hr__node_of(node);
+    if (n && n->in_loop)
+        return hr_fail(c->err, HR_INVALID_ARGUMENT, "session.fetch",
+                       "session: expected to fetch or feed what is outside of loops, but '%s' has a value each turn",
+                       n->name);
     if (n && node.graph == c->g && node.output < n->outputs) return HR_OK;
     return hr_fail(c->err, HR_INVALID_ARGUMENT, "session.fetch",
                    "session: expected nodes of its graph to fetch or feed, got %s", n ? n->name : "none");
@@ -250,11 +253,28 @@ static hr_node in_copy(const copier *c, hr_node node)
     return (hr_node){c->r->g, c->copy[place_of(c, node.id)], node.output};
 }
 
+/* What is taken from a While under the name of a node of the file. */
+static hr_status copy_instead(copier *c, int32_t place, const hr__node *n)
+{
+    hr_graph *to = c->r->g;
+    c->copy[place] = to->node_count;
+    c->r->origin[to->node_count] = -1;
+    const hr_node made = hr_new_node(to, "Identity", .name = n->name, HR_INPUTS(in_copy(c, n->instead)));
+    if (hr_node_exists(made)) {
+        hr__node_of(made)->name = n->name;
+        hr__node_of(made)->place = n->place;
+        return HR_OK;
+    }
+    if (c->err) *c->err = to->error;
+    return to->error.code;
+}
+
 static hr_status copy_node(copier *c, int32_t place)
 {
     int32_t id;
     hr_graph *to = c->r->g;
     const hr__node *n = content_of(c, place, &id);
+    if (n->instead.graph) return copy_instead(c, place, n);
     hr__node *copy = hr__arena_copy(&to->arena, n, sizeof *n);
     hr_node *input = hr__arena_get(&to->arena, sizeof *input * (size_t)(n->inputs + n->controls + 1));
     if (!copy || !input) return hr_no_memory(c->err, "a plan");

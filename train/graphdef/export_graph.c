@@ -24,8 +24,9 @@ static hr_status put_library(hr__arena *arena, const hr_graph_export_opts *opts,
     library->function = hr__arena_get(arena, sizeof *library->function * (size_t)(g->function_count + 1));
     if (!library->function) return hr_no_memory(err, "a graph");
     for (int i = 0; i < g->function_count; i++)
-        HR_TRY(hr__function_message(arena, opts, g->functions[i], &library->function[library->n_function++], err));
-    if (g->function_count > 0) message->library = library;
+        if (!g->functions[i]->hidden)
+            HR_TRY(hr__function_message(arena, opts, g->functions[i], &library->function[library->n_function++], err));
+    if (library->n_function > 0) message->library = library;
     return HR_OK;
 }
 

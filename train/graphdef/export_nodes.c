@@ -168,7 +168,7 @@ proto_node **hr__node_messages(hr__arena *arena, const hr_graph_export_opts *opt
     *count = 0;
     if (!nodes || !messages) return NULL;
     for (int32_t i = 0; i < g->node_count; i++)
-        if (!is_input(w, (hr_node){NULL, i, 0})) nodes[(*count)++] = g->nodes[i];
+        if (!g->nodes[i]->hidden && !is_input(w, (hr_node){NULL, i, 0})) nodes[(*count)++] = g->nodes[i];
     qsort(nodes, *count, sizeof *nodes, node_order);
     for (size_t i = 0; i < *count; i++)
         if (!(messages[i] = node_message(&ex, w, nodes[i]))) return NULL;

@@ -32,60 +32,81 @@ static int32_t heap_pop(heap *h)
     return top;
 }
 
+/* Besides nodes there is one number for each loop, behind them: it comes after all NextIterations of the loop and before
+ * its Exits (loop_frames.c). An edge from NextIteration to Merge orders nothing. */
 typedef struct sorter {
-    int32_t nodes;
-    int32_t *waits;         /* by node: inputs that are not there yet */
-    int32_t *first, *taker; /* who takes something of node i: from taker[first[i]] to taker[first[i + 1]] */
+    const hr__nodes_import *in;
+    const hr__loops *loops;
+    int32_t count;          /* nodes and loops */
+    int32_t *waits;         /* by number: inputs that are not there yet */
+    int32_t *first, *taker; /* who takes something of number i: from taker[first[i]] to taker[first[i + 1]] */
     heap ready;
 } sorter;
 
-static hr_status order_begin(sorter *s, const hr__edge *edges, const int32_t *first, hr_error *err)
+static int32_t edge_count(const sorter *s, int32_t number)
 {
-    const int32_t n = s->nodes;
+    return s->in->first[number + 1] - s->in->first[number] + (s->loops != NULL);
+}
+
+/* What a node waits for; -1: nothing. The last edge is to or from its loop. */
+static bool edge_between(const sorter *s, int32_t number, int32_t i, int32_t *from, int32_t *to)
+{
+    const hr__nodes_import *in = s->in;
+    const int32_t edges = in->first[number + 1] - in->first[number];
+    *from = i < edges ? in->edge[in->first[number] + i].node : number;
+    *to = number;
+    if (i < edges) return *from < in->count && !hr__is_back_edge(in, *from, number);
+    const int32_t loop = s->loops->frame[number];
+    const char *op = in->from[number]->op;
+    if (loop < 0) return false;
+    if (strcmp(op, "Exit") == 0) *from = in->count + loop;
+    if (strcmp(op, "NextIteration") == 0) *to = in->count + loop;
+    return *from != *to;
+}
+
+static hr_status order_begin(sorter *s, hr_error *err)
+{
+    const int32_t n = s->count;
+    int32_t from, to;
+    size_t edges = 0;
+    for (int32_t i = 0; i < s->in->count; i++) edges += (size_t)edge_count(s, i);
     s->waits = hr_calloc((size_t)n + 1, sizeof *s->waits);
     s->first = hr_calloc((size_t)n + 2, sizeof *s->first);
-    s->taker = hr_malloc(((size_t)first[n] + 1) * sizeof *s->taker);
+    s->taker = hr_malloc((edges + 1) * sizeof *s->taker);
     s->ready.node = hr_malloc(((size_t)n + 1) * sizeof *s->ready.node);
     if (!s->waits || !s->first || !s->taker || !s->ready.node) return hr_no_memory(err, "a graph");
-    for (int32_t i = 0; i < n; i++)
-        for (int32_t e = first[i]; e < first[i + 1]; e++)
-            if (edges[e].node < n) s->waits[i]++, s->first[edges[e].node + 2]++;
+    for (int32_t i = 0; i < s->in->count; i++)
+        for (int32_t e = 0; e < edge_count(s, i); e++)
+            if (edge_between(s, i, e, &from, &to)) s->waits[to]++, s->first[from + 2]++;
     for (int32_t i = 0; i < n; i++) s->first[i + 2] += s->first[i + 1];
-    for (int32_t i = 0; i < n; i++) /* first[i + 1] moves from where i's takers begin to where they end */
-        for (int32_t e = first[i]; e < first[i + 1]; e++)
-            if (edges[e].node < n) s->taker[s->first[edges[e].node + 1]++] = i;
+    for (int32_t i = 0; i < s->in->count; i++) /* first[i + 1] moves from where i's takers begin to where they end */
+        for (int32_t e = 0; e < edge_count(s, i); e++)
+            if (edge_between(s, i, e, &from, &to)) s->taker[s->first[from + 1]++] = to;
     for (int32_t i = 0; i < n; i++)
         if (s->waits[i] == 0) heap_push(&s->ready, i);
     return HR_OK;
 }
 
-static hr_status cycle(proto_node *const *node, const sorter *s, int32_t done, hr_error *err)
+static hr_status cycle(const sorter *s, int32_t done, hr_error *err)
 {
-    int32_t one = -1;
-    for (int32_t i = 0; i < s->nodes; i++) {
-        if (s->waits[i] == 0) continue;
-        if (one < 0) one = i;
-        if (strcmp(node[i]->op, "NextIteration") == 0)
-            return hr_fail(err, HR_UNIMPLEMENTED, "graphdef.loop",
-                           "node '%.100s': loops of Enter and NextIteration are not read yet", node[i]->name);
-    }
+    int32_t one = 0;
+    while (one < s->in->count - 1 && s->waits[one] == 0) one++;
     return hr_fail(err, HR_INVALID_ARGUMENT, "graphdef.cycle",
                    "expected a graph without cycles, got %d nodes that are in one or come after it, such as '%.100s'",
-                   s->nodes - done, node[one]->name);
+                   s->count - done, s->in->from[one]->name);
 }
 
-hr_status hr__graph_order(proto_node *const *node, int32_t count, const hr__edge *edges, const int32_t *first,
-                          int32_t *order, hr_error *err)
+hr_status hr__graph_order(hr__nodes_import *in, const hr__loops *loops)
 {
-    sorter s = {.nodes = count};
+    sorter s = {.in = in, .loops = loops, .count = in->count + (loops ? loops->count : 0)};
     int32_t done = 0;
-    hr_status st = order_begin(&s, edges, first, err);
+    hr_status st = order_begin(&s, in->err);
     while (st == HR_OK && s.ready.count > 0) {
-        const int32_t next = order[done++] = heap_pop(&s.ready);
+        const int32_t next = in->order[done++] = heap_pop(&s.ready);
         for (int32_t i = s.first[next]; i < s.first[next + 1]; i++)
             if (--s.waits[s.taker[i]] == 0) heap_push(&s.ready, s.taker[i]);
     }
-    if (st == HR_OK && done < s.nodes) st = cycle(node, &s, done, err);
+    if (st == HR_OK && done < s.count) st = cycle(&s, done, in->err);
     hr_free(s.waits);
     hr_free(s.first);
     hr_free(s.taker);

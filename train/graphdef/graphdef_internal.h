@@ -46,6 +46,28 @@ typedef struct hr__edge {
     size_t port_size;
 } hr__edge;
 
+/* What a node is in the loop that is being raised. */
+typedef struct hr__loop_part {
+    hr_node merge, turn; /* the Merge and the Switch that take its first output */
+    int32_t ends;        /* 1 + the input of the functions that it stands for; 0: none */
+    bool is_merge;       /* by its output 0, otherwise 1 */
+    bool needed;
+} hr__loop_part;
+
+/* Loops of TensorFlow 1 in a file: frames of Enter and Exit. */
+typedef struct hr__loops {
+    int32_t *frame;          /* by node of the file; -1: none. NULL: there are no loops */
+    int32_t *parent;         /* by frame: the one around it; -1: none */
+    int32_t *first, *member; /* nodes of frame i: from member[first[i]] to member[first[i + 1]] */
+    int32_t count;
+    hr__map names; /* to the frame */
+    /* For raising one after the other, by node of the graph. */
+    size_t most;
+    hr__loop_part *part;
+    hr_node *copy; /* in the function that is being made */
+    int32_t *list;
+} hr__loops;
+
 /* ---- import_nodes.c ---- */
 
 /* The nodes of a graph or of a function on their way into it. */
@@ -67,6 +89,8 @@ typedef struct hr__nodes_import {
     int32_t *first; /* edges of node i: from edge[first[i]] to edge[first[i + 1]] */
     hr__edge *edge;
     int32_t *order;
+    hr_node *loop_output; /* by node of the graph: of a Switch, what its Exit takes instead */
+    int32_t *taken_back;  /* by node of the file: 1 + the edge by which a Merge takes a NextIteration; 0: none */
 } hr__nodes_import;
 
 hr_status hr__import_nodes(hr__nodes_import *in);
@@ -104,9 +128,19 @@ char *hr__input_text(hr__arena *arena, const hr__written *w, hr_node node);
 
 /* ---- graph_order.c ---- */
 
-/* The order in which nodes can be made: inputs first, else as in the file. first[i] to first[i + 1]: the edges of node
- * i. HR_INVALID_ARGUMENT, "graphdef.cycle", or, where NextIteration closes it, HR_UNIMPLEMENTED, "graphdef.loop". */
-hr_status hr__graph_order(proto_node *const *node, int32_t count, const hr__edge *edges, const int32_t *first,
-                          int32_t *order, hr_error *err);
+/* The order in which nodes can be made, into in->order: inputs first, else as in the file; with `loops` also the loops,
+ * numbered after the nodes. HR_INVALID_ARGUMENT, "graphdef.cycle". */
+hr_status hr__graph_order(hr__nodes_import *in, const hr__loops *loops);
+
+/* ---- loop_frames.c ---- */
+
+/* From the end of a loop of TensorFlow 1 back to its beginning: orders nothing. */
+bool hr__is_back_edge(const hr__nodes_import *in, int32_t from, int32_t to);
+/* Which loop each node of the file is in. `frame` is NULL if there are none. Uses in->order. */
+hr_status hr__loops_find(hr__nodes_import *in, hr__loops *loops);
+void hr__loops_end(hr__loops *loops);
+/* Makes a While of a loop whose nodes are there but for its Exits; it tells in->loop_output. A loop that has not the
+ * form of TensorFlow's while_loop stays as it is. */
+hr_status hr__loop_raise(hr__nodes_import *in, hr__loops *loops, int32_t frame);
 
 #endif

@@ -78,7 +78,7 @@ static hr_status read_edges(hr__nodes_import *in)
     for (size_t i = 0; i < nodes; i++) edges += in->from[i]->n_input;
     in->first = hr__arena_get(&in->memory->arena, (nodes + 1) * sizeof *in->first);
     in->edge = hr__arena_get(&in->memory->arena, (edges + 1) * sizeof *in->edge);
-    in->order = hr__arena_get(&in->memory->arena, (nodes + 1) * sizeof *in->order);
+    in->order = hr__arena_get(&in->memory->arena, (2 * nodes + 1) * sizeof *in->order);
     in->node = hr__arena_get(&in->memory->arena, (nodes + 1) * sizeof *in->node);
     if (!in->first || !in->edge || !in->order || !in->node || edges > INT32_MAX)
         return hr_no_memory(in->err, "a graph");
@@ -114,10 +114,11 @@ static hr_status check_device(const hr__nodes_import *in, const proto_node *n)
     return HR_OK;
 }
 
-/* "loc:@node" of _class. */
+/* "loc:@node" of _class; in a function, it may be a node of its caller. */
 static hr_status check_colocation(const hr__nodes_import *in, const proto_node *n, const hr_attr *a)
 {
-    for (int i = 0; strcmp(a->name, "_class") == 0 && a->kind == HR_ATTR_STRINGS && i < a->count; i++) {
+    for (int i = 0; !in->in_function && strcmp(a->name, "_class") == 0 && a->kind == HR_ATTR_STRINGS && i < a->count;
+         i++) {
         const hr_view s = a->strings[i];
         if (s.size < 5 || memcmp(s.data, "loc:@", 5) != 0 || number_of(in, s.data + 5, (size_t)s.size - 5) >= 0)
             continue;
@@ -172,7 +173,8 @@ static hr_status wire(hr__nodes_import *in, int32_t number, hr_node *inputs, int
     const proto_node *n = in->from[number];
     for (int32_t e = in->first[number]; e < in->first[number + 1]; e++) {
         hr_node *input = &inputs[e - in->first[number]];
-        *input = edge_source(in, &in->edge[e]);
+        const bool back = e > in->first[number] && hr__is_back_edge(in, in->edge[e].node, number);
+        *input = back ? inputs[0] : edge_source(in, &in->edge[e]); /* set once its node is there */
         if (!hr_node_exists(*input))
             return import_refuse(in, n, "graph.input", "an output that the node has", n->input[e - in->first[number]]);
         *data += in->edge[e].output >= 0;
@@ -217,14 +219,95 @@ static hr_status import_node(hr__nodes_import *in, int32_t number)
     return HR_OK;
 }
 
-hr_status hr__import_nodes(hr__nodes_import *in)
+/* ---- loops of TensorFlow 1 ---- */
+
+/* A Merge takes what comes back from the end of its loop. */
+static hr_status list_back_edges(hr__nodes_import *in)
 {
-    HR_TRY(list_names(in));
-    HR_TRY(read_edges(in));
-    HR_TRY(hr__graph_order(in->from, in->count, in->edge, in->first, in->order, in->err));
+    for (int32_t to = 0; to < in->count; to++)
+        for (int32_t e = in->first[to]; e < in->first[to + 1]; e++) {
+            const int32_t from = in->edge[e].node;
+            if (!hr__is_back_edge(in, from, to)) continue;
+            if (e == in->first[to] || in->edge[e].output != 0 || in->taken_back[from])
+                return import_refuse(in, in->from[to], "graphdef.loop",
+                                     "a Merge of an Enter and a NextIteration of its own", in->from[from]->name);
+            in->taken_back[from] = 1 + e;
+        }
+    return HR_OK;
+}
+
+static hr_status close_loop(hr__nodes_import *in, int32_t number, int32_t merge)
+{
+    const hr_node to = in->node[merge];
+    if (!hr_node_exists(to))
+        return import_refuse(in, in->from[merge], "graphdef.loop", "a Merge of an Enter before the NextIteration",
+                             in->from[number]->name);
+    HR_TRY(hr__node_rewire(to, in->taken_back[number] - 1 - in->first[merge], in->node[number], in->err));
+    in->g->nodes[to.id]->shape[0] = HR_UNKNOWN_SHAPE;
+    return HR_OK;
+}
+
+/* Takes its value from the While that was made of its loop. */
+static void leave_loop(hr__nodes_import *in, int32_t number)
+{
+    const hr_node exit = in->node[number], turn = hr_node_input(exit, 0);
+    if (turn.output == 0 && in->loop_output[turn.id].graph) hr__node_of(exit)->instead = in->loop_output[turn.id];
+}
+
+/* Of an edge by its number, the node that takes it. */
+static int32_t taker_of(const hr__nodes_import *in, int32_t edge)
+{
+    int32_t low = 0, high = in->count;
+    while (high - low > 1) {
+        const int32_t middle = low + (high - low) / 2;
+        if (in->first[middle] <= edge)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static hr_status import_with_loops(hr__nodes_import *in, hr__loops *loops)
+{
+    in->loop_output = hr__arena_get(&in->memory->arena, loops->most * sizeof *in->loop_output);
+    in->taken_back = hr__arena_get(&in->memory->arena, ((size_t)in->count + 1) * sizeof *in->taken_back);
+    if (!in->loop_output || !in->taken_back) return hr_no_memory(in->err, "a graph");
+    HR_TRY(list_back_edges(in));
+    for (int32_t i = 0; i < in->count + loops->count; i++) {
+        const int32_t number = in->order[i];
+        if (number >= in->count) {
+            HR_TRY(hr__loop_raise(in, loops, number - in->count));
+            continue;
+        }
+        HR_TRY(import_node(in, number));
+        const int32_t frame = loops->frame[number];
+        const bool exit = strcmp(in->from[number]->op, "Exit") == 0 && frame >= 0;
+        hr__node_of(in->node[number])->in_loop = exit ? loops->parent[frame] >= 0 : frame >= 0;
+        if (in->taken_back[number]) HR_TRY(close_loop(in, number, taker_of(in, in->taken_back[number] - 1)));
+        if (exit) leave_loop(in, number);
+    }
+    return HR_OK;
+}
+
+static hr_status import_in_order(hr__nodes_import *in, hr__loops *loops)
+{
+    HR_TRY(hr__graph_order(in, loops->frame ? loops : NULL));
     in->place = hr_graph_size(in->g);
+    if (loops->frame) return import_with_loops(in, loops);
     for (int32_t i = 0; i < in->count; i++) HR_TRY(import_node(in, in->order[i]));
     return HR_OK;
+}
+
+hr_status hr__import_nodes(hr__nodes_import *in)
+{
+    hr__loops loops;
+    HR_TRY(list_names(in));
+    HR_TRY(read_edges(in));
+    hr_status st = hr__loops_find(in, &loops);
+    if (st == HR_OK) st = import_in_order(in, &loops);
+    hr__loops_end(&loops);
+    return st;
 }
 
 hr_status hr__import_result(hr__nodes_import *in, const char *text, bool control, hr_node *out)

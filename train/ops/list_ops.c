@@ -190,7 +190,7 @@ static hr_status get_compute(hr_kernel *k, hr_error *err)
 {
     const hr_list *list;
     hr_shape shape;
-    int64_t index;
+    int64_t index = 0;
     HR_TRY(hr_list_input_of(k, 0, element_dtype(k), &list, err));
     HR_TRY(index_input(k, 1, &index, err));
     if (index < 0 || index >= list->count)
@@ -221,7 +221,7 @@ static hr_status set_compute(hr_kernel *k, hr_error *err)
 {
     const hr_list *before;
     hr_list *list;
-    int64_t index;
+    int64_t index = 0;
     HR_TRY(hr_list_input_of(k, 0, element_dtype(k), &before, err));
     HR_TRY(index_input(k, 1, &index, err));
     const bool resizes = hr_attr_bool(k->node, "resize_if_index_out_of_bounds");

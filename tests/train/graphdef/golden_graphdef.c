@@ -197,12 +197,21 @@ static bool functions_fit(golden_case *c, hr_graph *g)
     return true;
 }
 
+/* Without the nodes that stand for loops of TensorFlow 1. */
+static int file_nodes(hr_graph *g)
+{
+    int count = 0;
+    for (int32_t id = 0; id < hr_graph_size(g); id++) count += strncmp(hr_node_name((hr_node){g, id, 0}), "..", 2) != 0;
+    return count;
+}
+
 static bool nodes_fit(golden_case *c, hr_graph *g)
 {
     const cJSON *expect = of(c, "expect"), *json;
     int place = 0;
-    if (golden_int(expect, "node_count", hr_graph_size(g)) != hr_graph_size(g)) {
-        golden_differs(c, "%d nodes", hr_graph_size(g));
+    const int nodes = file_nodes(g);
+    if (golden_int(expect, "node_count", nodes) != nodes) {
+        golden_differs(c, "%d nodes", nodes);
         return false;
     }
     cJSON_ArrayForEach(json, golden_get(expect, "nodes"))
