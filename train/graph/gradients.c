@@ -72,15 +72,61 @@ hr_node hr_backward_grad(const hr_backward *b, int i)
     return b->grad[i].graph ? b->grad[i] : hr_gradient_zeros(b->output[i]);
 }
 
+void hr_backward_give(hr_backward *b, int i, hr_node gradient) { b->out[i] = hr_dense_gradient(gradient); }
+
+/* The axes over which `whole` was broadcast from `part`: both known. */
+static int broadcast_axes(hr_shape part, hr_shape whole, int64_t *axes)
+{
+    int count = 0;
+    for (int i = 0; i < whole.rank; i++) {
+        const int at = i - (whole.rank - part.rank);
+        if (at < 0 || (part.dims[at] == 1 && whole.dims[i] != 1)) axes[count++] = i;
+    }
+    return count;
+}
+
 hr_node hr_gradient_unbroadcast(hr_node gradient, hr_node like, hr_node other)
 {
     hr_graph *g = gradient.graph;
     const hr_shape a = hr_node_shape(like), b = hr_node_shape(other);
-    if (a.rank >= 0 && hr_shape_count(a) >= 0 && hr_shape_equal(a, b)) return gradient;
+    hr_shape both;
+    int64_t axes[HR_MAX_RANK];
+    if (hr_shape_count(a) >= 0 && hr_shape_count(b) >= 0 && hr_shape_broadcast(a, b, &both)) {
+        if (hr_shape_equal(a, both)) return gradient;
+        const int count = broadcast_axes(a, both, axes);
+        hr_node sum = hr_new_node(g, "Sum", HR_INPUTS(gradient, hr_const_ints(g, axes, count, "reduction_indices")));
+        return hr_new_node(g, "Reshape", HR_INPUTS(sum, hr_const_ints(g, a.dims, a.rank, "shape")));
+    }
     hr_node shape = hr_new_node(g, "Shape", HR_INPUTS(like));
     hr_node args = hr_new_node(g, "BroadcastGradientArgs", HR_INPUTS(shape, hr_new_node(g, "Shape", HR_INPUTS(other))));
     hr_node sum = hr_new_node(g, "Sum", HR_INPUTS(gradient, args));
     return hr_new_node(g, "Reshape", HR_INPUTS(sum, shape));
+}
+
+void hr_backward_give_unbroadcast(hr_backward *b, int i, hr_node gradient)
+{
+    const hr_node other = b->inputs == 2 ? b->input[1 - i] : b->output[0];
+    hr_backward_give(b, i, hr_gradient_unbroadcast(gradient, b->input[i], other));
+}
+
+hr_node hr_backward_keep_dims(const hr_backward *b, hr_node y)
+{
+    hr_graph *g = b->graph;
+    const hr_node x = b->input[0], axes = b->input[1];
+    const hr_attr *value = strcmp(hr_node_op(axes), "Const") == 0 ? hr_node_attr(axes, "value") : NULL;
+    const hr_shape in = hr_node_shape(x);
+    bool reduced[HR_MAX_RANK];
+    hr_shape kept;
+    if (hr_attr_bool(b->node, "keep_dims")) return y;
+    if (!value || in.rank < 0 || hr_shape_reduce(in, value->tensor, true, &kept, reduced, NULL) != HR_OK) {
+        hr_node shape = hr_new_node(g, "Shape", HR_INPUTS(x));
+        return hr_new_node(g, "Reshape", HR_INPUTS(y, hr_new_node(g, "Headrace>ReducedShape", HR_INPUTS(shape, axes))));
+    }
+    if (hr_shape_count(kept) >= 0)
+        return hr_new_node(g, "Reshape", HR_INPUTS(y, hr_const_ints(g, kept.dims, kept.rank, "shape")));
+    for (int i = 0; i < in.rank; i++)
+        if (reduced[i]) y = hr_new_node(g, "ExpandDims", HR_INPUTS(y, hr_const_number(g, HR_INT32, i, "axis")));
+    return y;
 }
 
 /* ---- sums ---- */

@@ -41,6 +41,35 @@ typedef struct hr__arg {
     bool ref;                              /* takes or gives a variable itself, not its value */
 } hr__arg;
 
+/* ---- shape_pattern.c: "[m,k], [k,n] -> [m,n]" ---- */
+
+typedef enum hr__shape_kind {
+    HR__ANY,
+    HR__DIMS,
+    HR__BROADCAST, /* of all inputs, or of those that `dim` lists */
+    HR__MERGE,
+    HR__REDUCE,
+    HR__SHAPE_VALUE
+} hr__shape_kind;
+
+enum { HR__LETTER = -2 /* dimensions by letter: a is this one, b one less */ };
+
+typedef struct hr__shape_pattern {
+    hr__shape_kind kind;
+    int rank, dim[HR_MAX_RANK]; /* dimensions, or numbers of inputs */
+    int rest;                   /* before which dimension "..." stands; -1: nowhere */
+} hr__shape_pattern;
+
+typedef struct hr__shapes {
+    hr__shape_pattern input[HR__MAX_ARGS], output[HR__MAX_ARGS];
+    int inputs, outputs;
+} hr__shapes;
+
+/* *out NULL: the op says none. */
+hr_status hr__shapes_parse(hr__arena *arena, const hr_graph_op *op, const hr__shapes **out, hr_error *err);
+/* infer_pattern.c */
+hr_status hr__shapes_infer(const hr__shapes *shapes, hr_infer *s, hr_error *err);
+
 typedef struct hr__attr_def {
     const char *name;
     hr_attr_kind kind;
@@ -59,6 +88,8 @@ typedef struct hr__signature {
     int inputs, outputs, attrs;
     hr__arg input[HR__MAX_ARGS], output[HR__MAX_ARGS];
     hr__attr_def attr[HR__MAX_ATTRS];
+    int kernel_attr;          /* whose type chooses among the op's kernels; -1: none */
+    const hr__shapes *shapes; /* NULL: none are said */
 } hr__signature;
 
 /* The signature is that of the descriptor, or, where it says none, that of `def`, which may be NULL. */
@@ -78,6 +109,7 @@ typedef struct hr__override {
 typedef struct hr__node {
     const hr__signature *sig;
     const hr_graph_op *op;
+    const hr_type_kernel *kernel; /* of the op's, by type; NULL: none, or none of this type */
     const char *name;
     int inputs, controls, outputs;
     const hr_node *input, *control;
@@ -178,6 +210,8 @@ struct hr_graph {
     uint32_t marks;         /* of nodes with control inputs: numbers given so far */
 
     int64_t seed, seeded_ops; /* seed 0: none */
+
+    int known_depth, known_left; /* of the calls of hr_known_numbers that are under way */
 };
 
 /* ---- function.c ---- */

@@ -159,7 +159,15 @@ typedef struct hr_graph_op_head {
         HR_GRAPH_OP_ABI, sizeof(hr_graph_op)                                                                           \
     }
 
-/* An op: its name, signature, shape function, kernel and gradient. */
+/* A line of a table of kernels by type, which HR_KERNELS of kernels.h makes. The op's compute function knows what `run`
+ * and `more` are; a line without a type ends the table. */
+typedef struct hr_type_kernel {
+    hr_dtype dtype;
+    void (*run)(void);
+    const void *more;
+} hr_type_kernel;
+
+/* An op: its name, signature, shapes, kernel and gradient. */
 typedef struct hr_graph_op {
     hr_graph_op_head head; /* HR_GRAPH_OP_HEAD */
     const char *name;      /* as registered with TensorFlow: "MatMul"; our own: "Headrace>EmbeddingLookupSparse" */
@@ -192,6 +200,25 @@ typedef struct hr_graph_op {
      * and all types of values: neither resource nor variant. Of an attribute that is not named: all that the signature
      * allows. A node of other types can be made and written, not run. */
     const char *types;
+
+    /* A kernel for each type, of which compute finds its node's by hr_kernel_chosen: chosen when the node is made. The
+     * types are those of the attribute "T", or, without it, of "dtype", or of what types the first input or the
+     * first output; `.types` need not say them again. Of an op without such an attribute: one line. */
+    const hr_type_kernel *kernels;
+    double nanoseconds; /* what one value of the output takes, about: for the ready-made compute functions */
+    /* Shapes by pattern: what inputs must be like, and what comes out. It is asked before `shape`, which finds what it
+     * says in `output` and may say more.
+     *   "=0"                      as input 0; the last pattern holds for all outputs that follow
+     *   "[m,k], [k,n] -> [m,n]"   letters are dimensions that are equal; "?" any; a number that very one
+     *   "[n,...], [n] -> [...]"   "..." dimensions that are the same in each place
+     *   "[]"                      a scalar; "?" unknown, or an input of any shape
+     *   "bcast", "bcast(0,1)"     all inputs, or these, broadcast together
+     *   "merge", "merge(0,1)"     what all inputs, or these, say together: they are of one shape
+     *   "reduce(0,1)"             input 0 over the axes in input 1, by the attribute keep_dims if there is one
+     *   "shape(0)"                the shape that input 0 holds the numbers of */
+    const char *shapes;
+    /* What is known of an output of whole numbers, a scalar or a vector, before a run: see hr_known_numbers. */
+    bool (*known)(hr_node node, hr_shape *numbers);
 } hr_graph_op;
 
 /* A file of ops ends in `const hr_graph_op hr_graph_ops_FILE[] = {{...}, HR_GRAPH_OPS_END};`. */
@@ -234,9 +261,16 @@ struct hr_infer {
 };
 /* What output `output` hands on of what input `input` is a handle of, if both are handles. */
 HR_API void hr_infer_pass_handle(hr_infer *s, int input, int output);
-HR_API const hr_tensor *hr_infer_value(const hr_infer *s, int input); /* NULL: not a constant. Borrows */
-HR_API hr_status hr_infer_refuse(const hr_infer *s, hr_error *err,
-                                 const char *expected); /* says that and all input shapes */
+/* The value of an input that does not depend on a run: of a constant, or of shapes that are known. NULL: it does.
+ * Borrows from the graph. */
+HR_API const hr_tensor *hr_infer_value(const hr_infer *s, int input);
+/* The same of whole numbers, a scalar or a vector of at most HR_MAX_RANK, that are known in part: rank and dims are
+ * their count and they themselves, -1 what is unknown. False: not even their count is known. */
+HR_API bool hr_infer_numbers(const hr_infer *s, int input, hr_shape *numbers);
+/* And for `known` of a descriptor: of any node's output. */
+HR_API bool hr_known_numbers(hr_node node, hr_shape *numbers);
+HR_API hr_status hr_infer_refuse(const hr_infer *s, hr_error *err, const char *expected);
+/* Whenever shapes are refused, the op's name, the node's and the shapes of all inputs are added to the message. */
 
 /* Complete shape functions. */
 HR_API hr_status hr_infer_unchanged(hr_infer *s, hr_error *err); /* all outputs are shaped as input 0 */
@@ -246,12 +280,22 @@ HR_API hr_status hr_infer_broadcast(hr_infer *s, hr_error *err); /* of inputs 0 
 HR_API bool hr_shape_merge(hr_shape a, hr_shape b, hr_shape *out);       /* what both say together */
 HR_API bool hr_shape_broadcast(hr_shape a, hr_shape b, hr_shape *out);   /* as numpy */
 HR_API bool hr_shape_from_tensor(const hr_tensor *value, hr_shape *out); /* a vector of int32 or int64 as a shape */
+/* `in` over the axes in a tensor of int32 or int64: what is left, reduced dimensions as 1 if `keep_dims`. reduced[i]
+ * (HR_MAX_RANK of them, NULL: not wanted): whether dimension i goes. HR_INVALID_ARGUMENT, "graph.axis". */
+HR_API hr_status hr_shape_reduce(hr_shape in, const hr_tensor *axes, bool keep_dims, hr_shape *out, bool *reduced,
+                                 hr_error *err);
+/* A shape of that rank of which nothing else is known; of a rank below 0, HR_UNKNOWN_SHAPE. */
+HR_API hr_shape hr_shape_of_rank(int rank);
 /* Sums and products of sizes that are -1, unknown, or more: what is unknown stays so, and what is beyond HR_MAX_VALUES
  * is an error, "graph.shape". For compute as well. */
 HR_API hr_status hr_dim_add(int64_t a, int64_t b, int64_t *out, hr_error *err);
 HR_API hr_status hr_dim_mul(int64_t a, int64_t b, int64_t *out, hr_error *err);
 
 /* ---- for compute ---- */
+
+/* The line of `kernels` for the node's type. */
+HR_API const hr_type_kernel *hr_kernel_chosen(const hr_kernel *k);
+HR_API const hr_graph_op *hr_kernel_op(const hr_kernel *k); /* the descriptor */
 
 /* What compute sees of the node that it runs. */
 struct hr_kernel {
@@ -391,6 +435,14 @@ struct hr_backward {
     hr_gradient *out;          /* by each input: to be filled in; at first none */
 };
 
+/* What flows to input i is `gradient`, dense. */
+HR_API void hr_backward_give(hr_backward *b, int i, hr_node gradient);
+/* The same, summed over what was broadcast of input i: `gradient` is of the shape of output 0. For ops of any number of
+ * inputs that broadcast; works where shapes are not known, too. */
+HR_API void hr_backward_give_unbroadcast(hr_backward *b, int i, hr_node gradient);
+/* `y`, of the shape of a reduction's output, with the dimensions that went (by the axes in input 1) back as 1, so that
+ * it broadcasts to input 0. */
+HR_API hr_node hr_backward_keep_dims(const hr_backward *b, hr_node y);
 /* grad[i], or zeros if none flows. */
 HR_API hr_node hr_backward_grad(const hr_backward *b, int i);
 /* Zeros like a value; of a variable, like what it holds. */

@@ -9,26 +9,96 @@ const char *hr__shape_in(hr__shape_name *name, hr_shape shape)
     return hr_shape_text(shape, name->text, sizeof name->text);
 }
 
-/* Constants only: what a node's value is without running anything. */
+/* ---- what is known of values before a run ---- */
+
+enum { KNOWN_DEPTH = 32, KNOWN_NODES = 512 /* looked at for one answer */ };
+
+bool hr_known_numbers(hr_node node, hr_shape *numbers)
+{
+    hr_graph *g = node.graph;
+    const hr__node *n = hr__node_of(node);
+    *numbers = HR_UNKNOWN_SHAPE;
+    if (!n || !n->op->known || node.output < 0) return false;
+    if (n->type[node.output] != HR_INT32 && n->type[node.output] != HR_INT64) return false;
+    if (g->known_depth == 0) g->known_left = KNOWN_NODES;
+    if (g->known_depth == KNOWN_DEPTH || g->known_left-- <= 0) return false;
+    g->known_depth++;
+    const bool known = n->op->known(node, numbers) && numbers->rank >= 0 && numbers->rank <= HR_MAX_RANK;
+    g->known_depth--;
+    return known;
+}
+
+bool hr_infer_numbers(const hr_infer *s, int input, hr_shape *numbers)
+{
+    return hr_known_numbers(hr_node_input(s->node, input), numbers);
+}
+
+/* Numbers that are all known, as a tensor that lives as long as the graph. Those below 0 may stand for unknown ones. */
+static const hr_tensor *known_tensor(hr_node node)
+{
+    hr_shape numbers;
+    const int rank = hr_node_shape(node).rank;
+    if ((rank != 0 && rank != 1) || !hr_known_numbers(node, &numbers)) return NULL;
+    for (int i = 0; i < numbers.rank; i++)
+        if (numbers.dims[i] < 0 || (hr_node_dtype(node) == HR_INT32 && numbers.dims[i] > INT32_MAX)) return NULL;
+    struct value {
+        hr_tensor tensor;
+        int64_t data[HR_MAX_RANK];
+    } *value = hr__arena_get(&node.graph->arena, sizeof *value);
+    if (!value) return NULL;
+    for (int i = 0; i < numbers.rank; i++) {
+        if (hr_node_dtype(node) == HR_INT64)
+            value->data[i] = numbers.dims[i];
+        else
+            ((int32_t *)value->data)[i] = (int32_t)numbers.dims[i];
+    }
+    value->tensor = hr_tensor_of(hr_node_dtype(node), rank == 0 ? HR_SCALAR : HR_SHAPE(numbers.rank), value->data);
+    return &value->tensor;
+}
+
 const hr_tensor *hr_infer_value(const hr_infer *s, int input)
 {
     hr_node in = hr_node_input(s->node, input);
     while (strcmp(hr_node_op(in), "Identity") == 0) in = hr_node_input(in, 0);
     const hr_attr *value = strcmp(hr_node_op(in), "Const") == 0 ? hr_node_attr(in, "value") : NULL;
-    return value ? value->tensor : NULL;
+    return value ? value->tensor : known_tensor(in);
 }
+
+/* ---- shape functions and their parts ---- */
 
 hr_status hr_infer_refuse(const hr_infer *s, hr_error *err, const char *expected)
 {
-    char text[256] = "";
-    hr__shape_name shape;
-    size_t at = 0;
-    for (int i = 0; i < s->inputs && at < sizeof text; i++) {
-        const int n =
-            snprintf(text + at, sizeof text - at, "%s%s", i ? " and " : "", hr__shape_in(&shape, s->input[i]));
-        at += n > 0 ? (size_t)n : 0;
+    (void)s;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected %s", expected);
+}
+
+hr_shape hr_shape_of_rank(int rank)
+{
+    hr_shape shape = {rank < 0 || rank > HR_MAX_RANK ? -1 : rank, {0}};
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = -1;
+    return shape;
+}
+
+hr_status hr_shape_reduce(hr_shape in, const hr_tensor *axes, bool keep_dims, hr_shape *out, bool *reduced,
+                          hr_error *err)
+{
+    bool goes[HR_MAX_RANK] = {false};
+    for (int64_t i = 0; i < axes->count; i++) {
+        const int64_t said =
+            axes->dtype == HR_INT32 ? ((const int32_t *)axes->data)[i] : ((const int64_t *)axes->data)[i];
+        if (said < -in.rank || said >= in.rank)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected an axis in [%d, %d), got %lld", -in.rank,
+                           in.rank, (long long)said);
+        const int axis = (int)(said < 0 ? said + in.rank : said);
+        if (goes[axis])
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected different axes, got %d twice", axis);
+        goes[axis] = true;
     }
-    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected %s, got %s", expected, text);
+    *out = HR_SCALAR;
+    for (int i = 0; i < in.rank; i++)
+        if (!goes[i] || keep_dims) out->dims[out->rank++] = goes[i] ? 1 : in.dims[i];
+    if (reduced) memcpy(reduced, goes, sizeof goes);
+    return HR_OK;
 }
 
 void hr_infer_pass_handle(hr_infer *s, int input, int output)

@@ -20,6 +20,10 @@ static hr_status refuse_shape(hr_shape shape, hr_error *err)
                    hr__shape_in(&name, shape));
 }
 
+const hr_type_kernel *hr_kernel_chosen(const hr_kernel *k) { return k->step->node->kernel; }
+
+const hr_graph_op *hr_kernel_op(const hr_kernel *k) { return k->step->node->op; }
+
 /* Shape and size of an output; its memory is still missing. */
 static hr_status kernel_describe(const hr_kernel *k, int i, hr_shape shape, hr_tensor *out, size_t *bytes,
                                  hr_error *err)

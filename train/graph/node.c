@@ -273,6 +273,28 @@ static void type_outputs(const maker *m, hr_dtype *types)
     }
 }
 
+/* All input shapes, as TensorFlow adds them to what a shape function says. */
+static void say_input_shapes(maker *m, const hr_infer *s)
+{
+    char text[sizeof m->err->text];
+    size_t at = 0;
+    hr__shape_name name;
+    if (s->inputs == 0) return;
+    for (int i = 0; i < s->inputs && at < sizeof text; i++) {
+        const int n = snprintf(text + at, sizeof text - at, "%s%s", i ? ", " : "", hr__shape_in(&name, s->input[i]));
+        at += n > 0 ? (size_t)n : 0;
+    }
+    const size_t used = strlen(m->err->text);
+    snprintf(m->err->text + used, sizeof m->err->text - used, ", with input shapes: %s", text);
+}
+
+static hr_status ask_shapes(maker *m, hr_infer *s)
+{
+    const hr__node *n = m->node;
+    if (n->sig->shapes) HR_TRY(hr__shapes_infer(n->sig->shapes, s, m->err));
+    return n->op->shape ? n->op->shape(s, m->err) : HR_OK;
+}
+
 static hr_status infer_shapes(maker *m, hr_node self)
 {
     hr__node *n = m->node;
@@ -283,12 +305,13 @@ static hr_status infer_shapes(maker *m, hr_node self)
     }
     if (handles) n->handle = hr__arena_get(&m->g->arena, sizeof *n->handle * (size_t)n->outputs);
     if (handles && !n->handle) return hr_no_memory(m->err, "a node");
-    if (!n->op->shape) return HR_OK;
+    if (!n->op->shape && !n->sig->shapes) return HR_OK;
     hr_shape *in = hr_malloc(sizeof *in * (size_t)(n->inputs + 1));
     if (!in) return hr_no_memory(m->err, "a node");
     for (int i = 0; i < n->inputs; i++) in[i] = hr_node_shape(n->input[i]);
     hr_infer s = {self, n->inputs, n->outputs, in, n->shape, n->handle};
-    const hr_status st = hr__descriptor_answer(n->op->name, "graph.failed", n->op->shape(&s, m->err), m->err);
+    const hr_status st = hr__descriptor_answer(n->op->name, "graph.failed", ask_shapes(m, &s), m->err);
+    if (st != HR_OK) say_input_shapes(m, &s);
     hr_free(in);
     for (int i = 0; n->handle && i < n->outputs; i++)
         if (n->handle[i].dtype != HR_INVALID_DTYPE && !n->handle[i].origin.graph) n->handle[i].origin = self;
@@ -335,6 +358,17 @@ static hr_status add_controls(maker *m)
 
 /* ---- all of it ---- */
 
+/* The op's kernel for the node's type. */
+static const hr_type_kernel *choose_kernel(const maker *m)
+{
+    const int attr = m->sig->kernel_attr;
+    const hr_type_kernel *all = m->sig->op->kernels;
+    if (!all || attr < 0) return all;
+    for (const hr_type_kernel *k = all; k->dtype != HR_INVALID_DTYPE; k++)
+        if (k->dtype == m->attr[attr].type) return k;
+    return NULL;
+}
+
 static hr_status node_build(maker *m)
 {
     hr_graph *g = m->g;
@@ -354,6 +388,7 @@ static hr_status node_build(maker *m)
     type_outputs(m, types);
     *n = (hr__node){.sig = m->sig,
                     .op = m->sig->op,
+                    .kernel = choose_kernel(m),
                     .name = m->name,
                     .inputs = m->opts->input_count,
                     .outputs = (int)outputs,

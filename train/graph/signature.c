@@ -269,10 +269,25 @@ static hr_status parse_attr(cursor *c, hr__signature *sig)
     return HR_OK;
 }
 
+/* The attribute whose type chooses the kernel: "T", "dtype", or that of the first input or output. */
+static int chooses_kernel(const hr__signature *sig)
+{
+    int at = hr__signature_attr(sig, "T", 1);
+    if (at < 0) at = hr__signature_attr(sig, "dtype", 5);
+    if (at < 0 && sig->inputs > 0) at = sig->input[0].type_attr;
+    if (at < 0 && sig->outputs > 0) at = sig->output[0].type_attr;
+    return at;
+}
+
 /* The types of the kernel, within those that the signature allows. */
 static hr_status parse_kernels(cursor *c, const char *types, hr__signature *sig)
 {
+    uint32_t table = 0;
     for (int i = 0; i < sig->attrs; i++) sig->attr[i].kernels = sig->attr[i].types;
+    for (const hr_type_kernel *k = sig->op->kernels; k && k->dtype != HR_INVALID_DTYPE; k++)
+        table |= signature_bit(k->dtype);
+    sig->kernel_attr = table ? chooses_kernel(sig) : -1;
+    if (sig->kernel_attr >= 0) sig->attr[sig->kernel_attr].kernels &= table;
     c->at = types ? types : "";
     blanks(c);
     while (*c->at) {
@@ -345,5 +360,6 @@ hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, const hr_
     }
     HR_TRY(parse_args(&c, said.inputs, out, out->input, &out->inputs));
     HR_TRY(parse_args(&c, said.outputs, out, out->output, &out->outputs));
+    HR_TRY(hr__shapes_parse(arena, op, &out->shapes, err));
     return parse_kernels(&c, op->types, out);
 }

@@ -1,51 +1,11 @@
-/* Ops of two inputs, value by value, broadcast as numpy does: one loop a type, written once. Integers wrap; dividing
- * them by zero is an error. */
+/* Ops of two inputs, value by value, broadcast as numpy does. Each is a loop by types, a gradient and a line of the
+ * list. Integers wrap; dividing them by zero is an error. */
 #include <headrace/kernels.h>
 #include <math.h>
 #include <string.h>
+#include <tgmath.h>
 
-/* `n` values of a, moving on by sa = 0 or 1, and of b; false: division by zero. */
-typedef bool loop_fn(const void *a, const void *b, int sa, int sb, void *out, int64_t n);
-
-#define LOOP(NAME, T, R, S, EXPR)                                                                                      \
-    static bool NAME##_##S(const void *va, const void *vb, int sa, int sb, void *out, int64_t n)                       \
-    {                                                                                                                  \
-        const T *a = va, *b = vb;                                                                                      \
-        R *z = out;                                                                                                    \
-        if (sa && sb) {                                                                                                \
-            for (int64_t i = 0; i < n; i++) {                                                                          \
-                const T x = a[i], y = b[i];                                                                            \
-                z[i] = (R)(EXPR);                                                                                      \
-            }                                                                                                          \
-        } else if (sa) {                                                                                               \
-            const T y = *b;                                                                                            \
-            for (int64_t i = 0; i < n; i++) {                                                                          \
-                const T x = a[i];                                                                                      \
-                z[i] = (R)(EXPR);                                                                                      \
-            }                                                                                                          \
-        } else {                                                                                                       \
-            const T x = *a;                                                                                            \
-            for (int64_t i = 0; i < n; i++) {                                                                          \
-                const T y = b[i * sb];                                                                                 \
-                z[i] = (R)(EXPR);                                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
-        return true;                                                                                                   \
-    }
-
-/* The same, where an integer y = 0 ends it. */
-#define DIVIDING_LOOP(NAME, T, S, EXPR)                                                                                \
-    static bool NAME##_##S(const void *va, const void *vb, int sa, int sb, void *out, int64_t n)                       \
-    {                                                                                                                  \
-        const T *a = va, *b = vb;                                                                                      \
-        T *z = out;                                                                                                    \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const T x = a[i * sa], y = b[i * sb];                                                                      \
-            if (y == 0) return false;                                                                                  \
-            z[i] = (T)(EXPR);                                                                                          \
-        }                                                                                                              \
-        return true;                                                                                                   \
-    }
+/* ---- loops ---- */
 
 /* The quotient that overflows (the least integer by -1) wraps. */
 static int64_t quotient(int64_t x, int64_t y) { return y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
@@ -59,28 +19,13 @@ static int64_t floor_rest(int64_t x, int64_t y)
     return r != 0 && (x < 0) != (y < 0) ? r + y : r;
 }
 
-#define FLOAT_LOOPS(T, U, D, S)                                                                                        \
-    LOOP(add, T, T, S, x + y)                                                                                          \
-    LOOP(sub, T, T, S, x - y)                                                                                          \
-    LOOP(mul, T, T, S, x *y)                                                                                           \
-    LOOP(div, T, T, S, x / y)                                                                                          \
-    LOOP(div_no_nan, T, T, S, y == 0 ? 0 : x / y)                                                                      \
-    LOOP(mul_no_nan, T, T, S, y == 0 ? 0 : x * y)                                                                      \
-    LOOP(squared_difference, T, T, S, (x - y) * (x - y))                                                               \
-    LOOP(maximum, T, T, S, x != x ? x : x > y ? x : y)                                                                 \
-    LOOP(minimum, T, T, S, x != x ? x : x < y ? x : y)
-HR_FLOAT_TYPES(FLOAT_LOOPS)
+static double floor_rest_of_floats(double x, double y)
+{
+    const double r = fmod(x, y);
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
 
-#define INT_LOOPS(T, U, D, S)                                                                                          \
-    LOOP(add, T, T, S, (U)x + (U)y)                                                                                    \
-    LOOP(sub, T, T, S, (U)x - (U)y)                                                                                    \
-    LOOP(mul, T, T, S, (U)x *(U)y)                                                                                     \
-    LOOP(squared_difference, T, T, S, ((U)x - (U)y) * ((U)x - (U)y))                                                   \
-    LOOP(maximum, T, T, S, x > y ? x : y)                                                                              \
-    LOOP(minimum, T, T, S, x < y ? x : y)
-HR_INTEGER_TYPES(INT_LOOPS)
-
-/* By squaring; wraps. A negative exponent is no integer power. */
+/* By squaring; wraps. */
 static uint64_t power(uint64_t x, uint64_t y)
 {
     uint64_t z = 1;
@@ -89,369 +34,242 @@ static uint64_t power(uint64_t x, uint64_t y)
     return z;
 }
 
-#define POWERS(T, U, D, S)                                                                                             \
-    static bool pow_##S(const void *va, const void *vb, int sa, int sb, void *out, int64_t n)                          \
-    {                                                                                                                  \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const int64_t x = ((const T *)va)[i * sa], y = ((const T *)vb)[i * sb];                                    \
-            if (y < 0) return false;                                                                                   \
-            ((T *)out)[i] = (T)power((uint64_t)x, (uint64_t)y);                                                        \
-        }                                                                                                              \
-        return true;                                                                                                   \
-    }
-POWERS(int32_t, uint32_t, HR_INT32, i32)
-POWERS(int64_t, uint64_t, HR_INT64, i64)
-
-#define SIGNED_DIVISIONS(T, U, D, S)                                                                                   \
-    DIVIDING_LOOP(div, T, S, quotient(x, y))                                                                           \
-    DIVIDING_LOOP(floor_div, T, S, floor_quotient(x, y))                                                               \
-    DIVIDING_LOOP(floor_mod, T, S, floor_rest(x, y))
-HR_SIGNED_TYPES(SIGNED_DIVISIONS)
-
-#define UNSIGNED_DIVISIONS(T, U, D, S)                                                                                 \
-    DIVIDING_LOOP(div, T, S, x / y)                                                                                    \
-    DIVIDING_LOOP(floor_div, T, S, x / y)                                                                              \
-    DIVIDING_LOOP(floor_mod, T, S, x % y)
-HR_UNSIGNED_TYPES(UNSIGNED_DIVISIONS)
-
-static float floor_rest_f32(float x, float y)
-{
-    const float r = fmodf(x, y);
-    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
-}
-
-static double floor_rest_f64(double x, double y)
-{
-    const double r = fmod(x, y);
-    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
-}
-
-LOOP(floor_div, float, float, f32, floorf(x / y))
-LOOP(floor_div, double, double, f64, floor(x / y))
-LOOP(floor_mod, float, float, f32, floor_rest_f32(x, y))
-LOOP(floor_mod, double, double, f64, floor_rest_f64(x, y))
-LOOP(pow, float, float, f32, powf(x, y))
-LOOP(pow, double, double, f64, pow(x, y))
-
-#define COMPARISONS(T, U, D, S)                                                                                        \
-    LOOP(equal, T, bool, S, x == y)                                                                                    \
-    LOOP(not_equal, T, bool, S, x != y)                                                                                \
-    LOOP(less, T, bool, S, x < y)                                                                                      \
-    LOOP(less_equal, T, bool, S, x <= y)                                                                               \
-    LOOP(greater, T, bool, S, x > y)                                                                                   \
-    LOOP(greater_equal, T, bool, S, x >= y)
-HR_NUMBER_TYPES(COMPARISONS)
-
-LOOP(equal, bool, bool, bit, x == y)
-LOOP(not_equal, bool, bool, bit, x != y)
-LOOP(logical_and, bool, bool, bit, x &&y)
-LOOP(logical_or, bool, bool, bit, x || y)
-
 static bool same_string(hr_view x, hr_view y)
 {
     return x.size == y.size && (x.size == 0 || memcmp(x.data, y.data, (size_t)x.size) == 0);
 }
-LOOP(equal, hr_view, bool, text, same_string(x, y))
-LOOP(not_equal, hr_view, bool, text, !same_string(x, y))
 
-/* ---- which loop ---- */
+HR_BINARY(add, x + y, floats, halves, complexes)
+HR_BINARY(add, (U)x + (U)y, ints)
+HR_BINARY(sub, x - y, floats, halves, complexes)
+HR_BINARY(sub, (U)x - (U)y, ints)
+HR_BINARY(mul, x *y, floats, halves, complexes)
+HR_BINARY(mul, (U)x *(U)y, ints)
+HR_BINARY(div, x / y, floats, halves, complexes, unsigned_ints)
+HR_BINARY(div, quotient(x, y), signed_ints)
+HR_BINARY(div_no_nan, y == 0 ? 0 : x / y, floats, halves, complexes)
+HR_BINARY(mul_no_nan, y == 0 ? 0 : x * y, floats, halves, complexes)
+HR_BINARY(squared_difference, (x - y) * (x - y), floats, halves)
+HR_BINARY(squared_difference, (x - y) * conj(x - y), complexes)
+HR_BINARY(squared_difference, ((U)x - (U)y) * ((U)x - (U)y), ints)
+HR_BINARY(maximum, x != x ? x : x > y ? x : y, floats, halves)
+HR_BINARY(maximum, x > y ? x : y, ints)
+HR_BINARY(minimum, x != x ? x : x < y ? x : y, floats, halves)
+HR_BINARY(minimum, x < y ? x : y, ints)
+HR_BINARY(floor_div, floor(x / y), floats, halves)
+HR_BINARY(floor_div, x / y, unsigned_ints)
+HR_BINARY(floor_div, floor_quotient(x, y), signed_ints)
+HR_BINARY(floor_mod, floor_rest_of_floats(x, y), floats, halves)
+HR_BINARY(floor_mod, x % y, unsigned_ints)
+HR_BINARY(floor_mod, floor_rest(x, y), signed_ints)
+HR_BINARY(truncate_mod, fmod(x, y), floats)
+HR_BINARY(truncate_mod, rest(x, y), signed_ints)
+HR_BINARY(pow, pow(x, y), floats, halves, complexes)
+HR_BINARY(pow, power((uint64_t)x, (uint64_t)y), signed_ints)
+HR_BINARY(xlogy, x == 0 ? 0 : x * log(y), floats, halves, complexes)
+HR_BINARY(xdivy, x == 0 ? 0 : x / y, floats, halves, complexes)
+HR_COMPARISON(equal, x == y, floats, halves, complexes, ints, bools)
+HR_COMPARISON(equal, same_string(x, y), strings)
+HR_COMPARISON(not_equal, x != y, floats, halves, complexes, ints, bools)
+HR_COMPARISON(not_equal, !same_string(x, y), strings)
+HR_COMPARISON(less, x < y, floats, halves, ints)
+HR_COMPARISON(less_equal, x <= y, floats, halves, ints)
+HR_COMPARISON(greater, x > y, floats, halves, ints)
+HR_COMPARISON(greater_equal, x >= y, floats, halves, ints)
+HR_COMPARISON(logical_and, x &&y, bools)
+HR_COMPARISON(logical_or, x || y, bools)
 
-typedef struct loop_of {
-    const char *op;
-    hr_dtype dtype;
-    loop_fn *loop;
-    double nanoseconds; /* a value */
-    bool equality;
-} loop_of;
+/* ---- integers that cannot be divided by, or be a power: asked before a loop runs ---- */
 
-#define ENTRIES(T, U, D, S)                                                                                            \
-    {"AddV2", D, add_##S, .3, false}, {"Add", D, add_##S, .3, false}, {"Sub", D, sub_##S, .3, false},                  \
-        {"Mul", D, mul_##S, .3, false}, {"Div", D, div_##S, .6, false}, {"FloorDiv", D, floor_div_##S, 2, false},      \
-        {"FloorMod", D, floor_mod_##S, 4, false}, {"Maximum", D, maximum_##S, .3, false},                              \
-        {"Minimum", D, minimum_##S, .3, false}, {"SquaredDifference", D, squared_difference_##S, .3, false},           \
-        {"Equal", D, equal_##S, .3, true}, {"NotEqual", D, not_equal_##S, .3, true}, {"Less", D, less_##S, .3, false}, \
-        {"LessEqual", D, less_equal_##S, .3, false}, {"Greater", D, greater_##S, .3, false},                           \
-        {"GreaterEqual", D, greater_equal_##S, .3, false},
-#define FLOAT_ENTRIES(T, U, D, S)                                                                                      \
-    {"RealDiv", D, div_##S, .6, false}, {"DivNoNan", D, div_no_nan_##S, .6, false},                                    \
-        {"MulNoNan", D, mul_no_nan_##S, .4, false}, {"Pow", D, pow_##S, 20, false},
-
-static const loop_of loops[] = {
-    HR_NUMBER_TYPES(ENTRIES) HR_FLOAT_TYPES(FLOAT_ENTRIES){"Add", HR_STRING, NULL, 0, false},
-    {"Pow", HR_INT32, pow_i32, 5, false},
-    {"Pow", HR_INT64, pow_i64, 5, false},
-    {"Equal", HR_BOOL, equal_bit, .3, true},
-    {"NotEqual", HR_BOOL, not_equal_bit, .3, true},
-    {"LogicalAnd", HR_BOOL, logical_and_bit, .3, false},
-    {"LogicalOr", HR_BOOL, logical_or_bit, .3, false},
-    {"Equal", HR_STRING, equal_text, 5, true},
-    {"NotEqual", HR_STRING, not_equal_text, 5, true},
-};
-
-typedef struct binary_state {
-    const loop_of *found;
-} binary_state;
-
-static hr_status binary_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
-{
-    (void)session;
-    const hr_dtype dtype = hr_node_dtype(hr_node_input(node, 0));
-    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
-        if (loops[i].dtype != dtype || strcmp(loops[i].op, hr_node_op(node)) != 0) continue;
-        ((binary_state *)state)->found = &loops[i];
-        return HR_OK;
+typedef bool any_fn(const void *values, int64_t n);
+#define ANY(T, V, U, DTYPE, SUFFIX, NAME, EXPR)                                                                        \
+    static bool NAME##_##SUFFIX(const void *values, int64_t n)                                                         \
+    {                                                                                                                  \
+        bool found = false;                                                                                            \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const T y = ((const T *)values)[i];                                                                        \
+            found |= EXPR;                                                                                             \
+        }                                                                                                              \
+        return found;                                                                                                  \
     }
-    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.kernel", "no kernel for T = %s", hr_dtype_name(dtype));
-}
+HR_EACH_TYPE(ANY, any_zero, y == 0, ints)
+HR_EACH_TYPE(ANY, any_negative, y < 0, signed_ints)
+static const hr_type_kernel *const zeros = HR_KERNELS(any_zero, ints);
+static const hr_type_kernel *const negatives = HR_KERNELS(any_negative, signed_ints);
 
-/* ---- compute ---- */
-
-typedef struct walk {
-    hr_broadcast plan;
-    const char *a, *b;
-    char *out;
-    size_t in_size, out_size;
-    loop_fn *loop;
-    bool *zero_division;
-} walk;
-
-/* Values [first, last) of one long run. */
-static void part_of_run(int64_t first, int64_t last, void *user)
+/* Whether the values of input 1 are used, and any of them is what `table` looks for. */
+static bool any_in_second(const hr_kernel *k, const hr_type_kernel *table)
 {
-    const walk *w = user;
-    const int sa = w->plan.step_a, sb = w->plan.step_b;
-    if (!w->loop(w->a + (size_t)(sa ? first : 0) * w->in_size, w->b + (size_t)(sb ? first : 0) * w->in_size, sa, sb,
-                 w->out + (size_t)first * w->out_size, last - first))
-        __atomic_store_n(w->zero_division, true, __ATOMIC_RELAXED);
+    const hr_tensor *y = k->input[1];
+    const hr_type_kernel *found = hr_kernel_of_type(table, y->dtype);
+    return found && k->input[0]->count > 0 && ((any_fn *)found->run)(y->data, y->count);
 }
 
-static void some_runs(int64_t first, int64_t last, void *user)
+static hr_status divide_compute(hr_kernel *k, hr_error *err)
 {
-    const walk *w = user;
-    for (int64_t i = first; i < last; i++) {
-        int64_t a, b;
-        hr_broadcast_run(&w->plan, i, &a, &b);
-        if (!w->loop(w->a + (size_t)a * w->in_size, w->b + (size_t)b * w->in_size, w->plan.step_a, w->plan.step_b,
-                     w->out + (size_t)(i * w->plan.inner) * w->out_size, w->plan.inner))
-            __atomic_store_n(w->zero_division, true, __ATOMIC_RELAXED);
-    }
+    hr_shape shape;
+    HR_TRY(hr_broadcast_inputs(k, &shape, err));
+    if (!any_in_second(k, zeros)) return hr_compute_broadcast(k, err);
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.division", "Integer division by zero");
 }
 
-/* Over an input of the output's size, if that is free. */
-static hr_status binary_output(hr_kernel *k, hr_shape shape, hr_tensor **out, hr_error *err)
+static hr_status truncate_mod_compute(hr_kernel *k, hr_error *err)
 {
-    const int over = hr_kernel_may_write(k, 0) ? 0 : 1;
-    if (hr_node_dtype(k->node) != k->input[0]->dtype || k->input[over]->count != hr_shape_count(shape))
-        return hr_kernel_output(k, 0, shape, out, err);
-    return hr_kernel_output_over(k, 0, over, shape, out, err);
+    const hr_status st = divide_compute(k, err);
+    if (st != HR_INVALID_ARGUMENT || !err || strcmp(err->kind, "graph.division") != 0) return st;
+    return err->code = HR_INTERNAL; /* as TensorFlow */
 }
 
-/* Equal and NotEqual may be asked to take shapes that do not go together as different. */
-static bool tolerates(const hr_kernel *k)
+static hr_status pow_compute(hr_kernel *k, hr_error *err)
 {
-    const hr_attr *strict = hr_node_attr(k->node, "incompatible_shape_error");
-    hr_shape both;
-    return strict && !strict->b && !hr_shape_broadcast(k->input[0]->shape, k->input[1]->shape, &both);
+    hr_shape shape;
+    HR_TRY(hr_broadcast_inputs(k, &shape, err));
+    if (!any_in_second(k, negatives)) return hr_compute_broadcast(k, err);
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.division", "Integers to negative integer powers are not allowed");
 }
 
-static hr_status different(hr_kernel *k, hr_error *err)
-{
-    hr_tensor *out;
-    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
-    *(bool *)out->data = strcmp(hr_node_op(k->node), "NotEqual") == 0;
-    return HR_OK;
-}
+/* ---- Equal and NotEqual may be asked to take shapes that do not go together as different ---- */
 
 static hr_status equality_shape(hr_infer *s, hr_error *err)
 {
-    if (hr_attr_bool(s->node, "incompatible_shape_error")) return hr_infer_broadcast(s, err);
     hr_shape both;
-    const bool known = hr_shape_count(s->input[0]) >= 0 && hr_shape_count(s->input[1]) >= 0;
-    if (known) s->output[0] = hr_shape_broadcast(s->input[0], s->input[1], &both) ? both : HR_SCALAR;
-    return HR_OK;
-}
-
-/* Strings are put one after the other. */
-static hr_status add_strings(hr_kernel *k, hr_error *err)
-{
-    hr_broadcast plan;
-    hr_tensor owned;
-    const hr_view *a = k->input[0]->data, *b = k->input[1]->data;
-    size_t bytes = 0, used = 0;
-    HR_TRY(hr_broadcast_plan(k->input[0]->shape, k->input[1]->shape, &plan, err));
-    const int64_t count = hr_shape_count(plan.shape);
-    for (int pass = 0; pass < 2; pass++) {
-        hr_view *views = pass ? hr_kernel_temp(k, (size_t)count * sizeof *views) : NULL;
-        char *text = pass ? hr_kernel_temp(k, bytes) : NULL;
-        if (pass && (!views || !text)) return hr_no_memory(err, "strings");
-        for (int64_t i = 0; i < count; i++) {
-            int64_t at, bt;
-            hr_broadcast_run(&plan, i / plan.inner, &at, &bt);
-            const hr_view x = a[at + i % plan.inner * plan.step_a], y = b[bt + i % plan.inner * plan.step_b];
-            bytes += pass ? 0 : (size_t)(x.size + y.size);
-            if (!pass) continue;
-            views[i] = (hr_view){text + used, x.size + y.size};
-            if (x.size) memcpy(text + used, x.data, (size_t)x.size);
-            if (y.size) memcpy(text + used + x.size, y.data, (size_t)y.size);
-            used += (size_t)(x.size + y.size);
-        }
-        if (pass) HR_TRY(hr_tensor_strings(&owned, plan.shape, views, err));
+    if (hr_shape_broadcast(s->input[0], s->input[1], &both)) {
+        const bool open = !hr_attr_bool(s->node, "incompatible_shape_error") &&
+                          (hr_shape_count(s->input[0]) < 0 || hr_shape_count(s->input[1]) < 0);
+        s->output[0] = open ? HR_UNKNOWN_SHAPE : both;
+        return HR_OK;
     }
-    hr_kernel_give(k, 0, owned);
+    s->output[0] = HR_SCALAR;
+    return hr_attr_bool(s->node, "incompatible_shape_error")
+               ? hr_infer_refuse(s, err, "shapes that broadcast against each other")
+               : HR_OK;
+}
+
+static hr_status equality_compute(hr_kernel *k, bool different, hr_error *err)
+{
+    hr_shape both;
+    hr_tensor *out;
+    if (hr_attr_bool(k->node, "incompatible_shape_error") ||
+        hr_shape_broadcast(k->input[0]->shape, k->input[1]->shape, &both))
+        return hr_compute_broadcast(k, err);
+    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
+    *(bool *)out->data = different;
     return HR_OK;
 }
 
-static hr_status binary_compute(hr_kernel *k, hr_error *err)
+static hr_status equal_compute(hr_kernel *k, hr_error *err) { return equality_compute(k, false, err); }
+static hr_status not_equal_compute(hr_kernel *k, hr_error *err) { return equality_compute(k, true, err); }
+
+/* ---- Add of strings: they are put one after the other ---- */
+
+static void add_text(char *const *at, const int64_t *step, int64_t n, const void *user)
 {
-    const loop_of *found = ((const binary_state *)k->state)->found;
-    const hr_tensor *a = k->input[0], *b = k->input[1];
-    bool zero_division = false;
-    if (found->equality && tolerates(k)) return different(k, err);
-    if (!found->loop) return add_strings(k, err);
-    walk w = {.a = a->data, .b = b->data, .loop = found->loop, .zero_division = &zero_division};
-    HR_TRY(hr_broadcast_plan(a->shape, b->shape, &w.plan, err));
-    w.in_size = hr_dtype_size(a->dtype);
-    hr_tensor *out;
-    HR_TRY(binary_output(k, w.plan.shape, &out, err));
-    w.out = out->data;
-    w.out_size = hr_dtype_size(out->dtype);
-    if (out->count == 0) return HR_OK;
-    if (w.plan.outer == 1)
-        hr_kernel_parallel(k, w.plan.inner, found->nanoseconds, part_of_run, &w);
-    else
-        hr_kernel_parallel(k, w.plan.outer, found->nanoseconds * (double)w.plan.inner + 10, some_runs, &w);
-    if (!zero_division) return HR_OK;
-    if (strcmp(found->op, "Pow") == 0)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.division",
-                       "Integers to negative integer powers are not allowed");
-    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.division", "Integer division by zero");
+    hr_strings *out = *(hr_strings *const *)user;
+    for (int64_t i = 0; i < n; i++) {
+        hr_strings_add(out, *(const hr_view *)(const void *)(at[1] + i * step[1]));
+        hr_strings_add(out, *(const hr_view *)(const void *)(at[2] + i * step[2]));
+        hr_strings_end(out);
+    }
+}
+
+static hr_status add_compute(hr_kernel *k, hr_error *err)
+{
+    hr_walk w;
+    hr_shape shape;
+    hr_strings strings = {0}, *out = &strings;
+    if (k->input[0]->dtype != HR_STRING) return hr_compute_broadcast(k, err);
+    HR_TRY(hr_broadcast_inputs(k, &shape, err));
+    const hr_tensor place = {.dtype = HR_STRING, .shape = shape};
+    hr_walk_begin(&w, shape);
+    hr_walk_add(&w, &place);
+    hr_walk_add(&w, k->input[0]);
+    hr_walk_add(&w, k->input[1]);
+    hr_walk_run(NULL, &w, 0, add_text, &out);
+    return hr_strings_give(out, k, 0, shape, err);
 }
 
 /* ---- gradients ---- */
 
-static void binary_give(hr_backward *b, int i, hr_node gradient)
-{
-    b->out[i] = hr_dense_gradient(hr_gradient_unbroadcast(gradient, b->input[i], b->input[1 - i]));
-}
+HR_BINARY_GRADIENT(add, g, g)
+HR_BINARY_GRADIENT(sub, g, hr_neg(g))
+HR_BINARY_GRADIENT(mul, hr_mul(g, y), hr_mul(x, g))
+HR_BINARY_GRADIENT(div, hr_div(g, y), hr_mul(g, hr_div(hr_div(hr_neg(x), y), y)))
+HR_BINARY_GRADIENT(div_no_nan, hr_div_no_nan(g, y), hr_mul(g, hr_div_no_nan(hr_div_no_nan(hr_neg(x), y), y)))
+HR_BINARY_GRADIENT(mul_no_nan, hr_mul_no_nan(g, y), hr_mul_no_nan(x, g))
+HR_BINARY_GRADIENT(floor_mod, g, hr_mul(g, hr_neg(hr_floor_div(x, y))))
 
-static void add_gradient(hr_backward *b)
+/* 2 g (x - y) for x, its negative for y. */
+static hr_node squared_slope(hr_node g, hr_node x, hr_node y)
 {
-    binary_give(b, 0, b->grad[0]);
-    binary_give(b, 1, b->grad[0]);
+    return hr_mul(hr_mul(hr_scalar_like(g, 2), g), hr_sub(x, y));
 }
-
-static void sub_gradient(hr_backward *b)
-{
-    binary_give(b, 0, b->grad[0]);
-    binary_give(b, 1, hr_neg(b->grad[0]));
-}
-
-static void mul_gradient(hr_backward *b)
-{
-    binary_give(b, 0, hr_mul(b->grad[0], b->input[1]));
-    binary_give(b, 1, hr_mul(b->input[0], b->grad[0]));
-}
-
-static void div_gradient(hr_backward *b)
-{
-    const hr_node g = b->grad[0], x = b->input[0], y = b->input[1];
-    binary_give(b, 0, hr_div(g, y));
-    binary_give(b, 1, hr_mul(g, hr_div(hr_div(hr_neg(x), y), y)));
-}
-
-static void div_no_nan_gradient(hr_backward *b)
-{
-    const hr_node g = b->grad[0], x = b->input[0], y = b->input[1];
-    binary_give(b, 0, hr_div_no_nan(g, y));
-    binary_give(b, 1, hr_mul(g, hr_div_no_nan(hr_div_no_nan(hr_neg(x), y), y)));
-}
-
-static void mul_no_nan_gradient(hr_backward *b)
-{
-    binary_give(b, 0, hr_mul_no_nan(b->grad[0], b->input[1]));
-    binary_give(b, 1, hr_mul_no_nan(b->input[0], b->grad[0]));
-}
-
-static void floor_mod_gradient(hr_backward *b)
-{
-    binary_give(b, 0, b->grad[0]);
-    binary_give(b, 1, hr_mul(b->grad[0], hr_neg(hr_floor_div(b->input[0], b->input[1]))));
-}
-
-static void squared_difference_gradient(hr_backward *b)
-{
-    const hr_node two = hr_scalar_like(b->grad[0], 2);
-    const hr_node slope = hr_mul(hr_mul(two, b->grad[0]), hr_sub(b->input[0], b->input[1]));
-    binary_give(b, 0, slope);
-    binary_give(b, 1, hr_neg(slope));
-}
+HR_BINARY_GRADIENT(squared_difference, squared_slope(g, x, y), hr_neg(squared_slope(g, x, y)))
 
 /* Ties go to x alone. */
-static void binary_extreme_gradient(hr_backward *b, hr_node to_x)
-{
-    const hr_node zeros = hr_zeros_like(b->grad[0]);
-    binary_give(b, 0, hr_where(to_x, b->grad[0], zeros));
-    binary_give(b, 1, hr_where(to_x, zeros, b->grad[0]));
-}
-
-static void maximum_gradient(hr_backward *b) { binary_extreme_gradient(b, hr_greater_equal(b->input[0], b->input[1])); }
-static void minimum_gradient(hr_backward *b) { binary_extreme_gradient(b, hr_less_equal(b->input[0], b->input[1])); }
+HR_BINARY_GRADIENT(maximum, hr_where(hr_greater_equal(x, y), g, hr_zeros_like(g)),
+                   hr_where(hr_greater_equal(x, y), hr_zeros_like(g), g))
+HR_BINARY_GRADIENT(minimum, hr_where(hr_less_equal(x, y), g, hr_zeros_like(g)),
+                   hr_where(hr_less_equal(x, y), hr_zeros_like(g), g))
 
 /* Where g is 0, so are the products, whatever the power rule makes of x <= 0. */
-static void pow_gradient(hr_backward *b)
+static hr_node log_of_positive(hr_node x)
 {
-    const hr_node g = b->grad[0], x = b->input[0], y = b->input[1], z = b->output[0];
     const hr_node positive = hr_greater(x, hr_scalar_like(x, 0));
-    const hr_node log_x = hr_where(positive, hr_log(hr_where(positive, x, hr_ones_like(x))), hr_zeros_like(x));
-    const hr_node by_x = hr_mul(y, hr_pow(x, hr_sub(y, hr_scalar_like(y, 1))));
-    binary_give(b, 0, hr_mul_no_nan(by_x, g));
-    binary_give(b, 1, hr_mul_no_nan(hr_mul(z, log_x), g));
+    return hr_where(positive, hr_log(hr_where(positive, x, hr_ones_like(x))), hr_zeros_like(x));
 }
+HR_BINARY_GRADIENT(pow, hr_mul_no_nan(hr_mul(y, hr_pow(x, hr_sub(y, hr_scalar_like(y, 1)))), g),
+                   hr_mul_no_nan(hr_mul(z, log_of_positive(x)), g))
+
+static hr_node of_two(const char *op, hr_node x, hr_node y) { return hr_binary_node(op, x, y, NULL); }
+static hr_node where_not_zero(hr_node x) { return hr_cast_to(hr_not_equal(x, hr_scalar_like(x, 0)), hr_node_dtype(x)); }
+HR_BINARY_GRADIENT(xlogy, hr_mul(g, of_two("Xlogy", where_not_zero(x), y)), hr_mul(g, of_two("Xdivy", x, y)))
+HR_BINARY_GRADIENT(xdivy, hr_mul(g, of_two("Xdivy", where_not_zero(x), y)),
+                   hr_mul(g, of_two("Xdivy", hr_neg(x), hr_square(y))))
 
 /* ---- descriptors ---- */
 
-#define BINARY(NAME, TYPES, TRAITS, GRADIENT)                                                                          \
+#define BINARY(NAME, TRAITS, NANOSECONDS, GRADIENT, ...)                                                               \
+    HR_BROADCAST_OP(NAME, TRAITS, NANOSECONDS, .gradient = GRADIENT, .kernels = HR_KERNELS(__VA_ARGS__))
+#define COMPARISON(NAME, TRAITS, ...)                                                                                  \
+    HR_BROADCAST_OP(NAME, HR_NO_GRADIENT | (TRAITS), .3, .kernels = HR_KERNELS(__VA_ARGS__))
+/* With a compute function of its own. */
+#define OTHER(NAME, TRAITS, NANOSECONDS, SHAPES, COMPUTE, GRADIENT, ...)                                               \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:" TYPES, .traits = HR_ELEMENT_WISE | (TRAITS),             \
-        .state_size = sizeof(binary_state), .shape = hr_infer_broadcast, .prepare = binary_prepare,                    \
-        .compute = binary_compute, .gradient = GRADIENT,                                                               \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_ELEMENT_WISE | (TRAITS), SHAPES, .compute = COMPUTE,      \
+        .nanoseconds = NANOSECONDS, .gradient = GRADIENT, .kernels = HR_KERNELS(__VA_ARGS__),                          \
     }
-#define COMPARISON(NAME, TYPES, TRAITS, SHAPE)                                                                         \
-    {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:" TYPES,                                                   \
-        .traits = HR_ELEMENT_WISE | HR_NO_GRADIENT | (TRAITS), .state_size = sizeof(binary_state), .shape = SHAPE,     \
-        .prepare = binary_prepare, .compute = binary_compute,                                                          \
-    }
-#define LOGICAL(NAME)                                                                                                  \
-    {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_ELEMENT_WISE | HR_NO_GRADIENT | HR_COMMUTATIVE,           \
-        .state_size = sizeof(binary_state), .shape = hr_infer_broadcast, .prepare = binary_prepare,                    \
-        .compute = binary_compute,                                                                                     \
-    }
+#define BROADCAST .shapes = "bcast"
+#define EQUALITY .shape = equality_shape
 
 const hr_graph_op hr_graph_ops_binary_ops[] = {
-    BINARY("AddV2", "numbers", HR_COMMUTATIVE, add_gradient),
-    BINARY("Add", "{numbers,string}", 0, add_gradient),
-    BINARY("Sub", "numbers", 0, sub_gradient),
-    BINARY("Mul", "numbers", HR_COMMUTATIVE, mul_gradient),
-    BINARY("RealDiv", "floats", 0, div_gradient),
-    BINARY("Div", "numbers", 0, div_gradient),
-    BINARY("FloorDiv", "numbers", HR_NO_GRADIENT, NULL),
-    BINARY("FloorMod", "numbers", 0, floor_mod_gradient),
-    BINARY("DivNoNan", "floats", 0, div_no_nan_gradient),
-    BINARY("MulNoNan", "floats", 0, mul_no_nan_gradient),
-    BINARY("Pow", "{floats,int32,int64}", 0, pow_gradient),
-    BINARY("SquaredDifference", "numbers", HR_COMMUTATIVE, squared_difference_gradient),
-    BINARY("Maximum", "numbers", HR_COMMUTATIVE, maximum_gradient),
-    BINARY("Minimum", "numbers", HR_COMMUTATIVE, minimum_gradient),
-    COMPARISON("Equal", "{numbers,bool,string}", HR_COMMUTATIVE, equality_shape),
-    COMPARISON("NotEqual", "{numbers,bool,string}", HR_COMMUTATIVE, equality_shape),
-    COMPARISON("Less", "numbers", 0, hr_infer_broadcast),
-    COMPARISON("LessEqual", "numbers", 0, hr_infer_broadcast),
-    COMPARISON("Greater", "numbers", 0, hr_infer_broadcast),
-    COMPARISON("GreaterEqual", "numbers", 0, hr_infer_broadcast),
-    LOGICAL("LogicalAnd"),
-    LOGICAL("LogicalOr"),
+    BINARY("AddV2", HR_COMMUTATIVE, .3, add_gradient, add, floats, halves, complexes, ints),
+    OTHER("Add", 0, .3, BROADCAST, add_compute, add_gradient, add, floats, halves, complexes, ints, strings),
+    BINARY("Sub", 0, .3, sub_gradient, sub, floats, halves, complexes, ints),
+    BINARY("Mul", HR_COMMUTATIVE, .3, mul_gradient, mul, floats, halves, complexes, ints),
+    BINARY("RealDiv", 0, .6, div_gradient, div, floats, halves, complexes),
+    BINARY("DivNoNan", 0, .6, div_no_nan_gradient, div_no_nan, floats, halves, complexes),
+    BINARY("MulNoNan", 0, .4, mul_no_nan_gradient, mul_no_nan, floats, halves, complexes),
+    BINARY("SquaredDifference", HR_COMMUTATIVE, .3, squared_difference_gradient, squared_difference, floats, halves,
+           complexes, ints),
+    BINARY("Maximum", HR_COMMUTATIVE, .3, maximum_gradient, maximum, floats, halves, ints),
+    BINARY("Minimum", HR_COMMUTATIVE, .3, minimum_gradient, minimum, floats, halves, ints),
+    BINARY("Xlogy", 0, 4, xlogy_gradient, xlogy, floats, halves, complexes),
+    BINARY("Xdivy", 0, .6, xdivy_gradient, xdivy, floats, halves, complexes),
+    OTHER("Div", 0, 1, BROADCAST, divide_compute, div_gradient, div, floats, halves, complexes, ints),
+    OTHER("FloorDiv", HR_NO_GRADIENT, 2, BROADCAST, divide_compute, NULL, floor_div, floats, halves, ints),
+    OTHER("FloorMod", 0, 4, BROADCAST, divide_compute, floor_mod_gradient, floor_mod, floats, halves, ints),
+    OTHER("TruncateMod", 0, 4, BROADCAST, truncate_mod_compute, NULL, truncate_mod, floats, signed_ints),
+    OTHER("Pow", 0, 20, BROADCAST, pow_compute, pow_gradient, pow, floats, halves, complexes, signed_ints),
+    OTHER("Equal", HR_NO_GRADIENT | HR_COMMUTATIVE, .3, EQUALITY, equal_compute, NULL, equal, floats, halves, complexes,
+          ints, bools, strings),
+    OTHER("NotEqual", HR_NO_GRADIENT | HR_COMMUTATIVE, .3, EQUALITY, not_equal_compute, NULL, not_equal, floats, halves,
+          complexes, ints, bools, strings),
+    COMPARISON("Less", 0, less, floats, halves, ints),
+    COMPARISON("LessEqual", 0, less_equal, floats, halves, ints),
+    COMPARISON("Greater", 0, greater, floats, halves, ints),
+    COMPARISON("GreaterEqual", 0, greater_equal, floats, halves, ints),
+    COMPARISON("LogicalAnd", HR_COMMUTATIVE, logical_and, bools),
+    COMPARISON("LogicalOr", HR_COMMUTATIVE, logical_or, bools),
     HR_GRAPH_OPS_END,
 };
 

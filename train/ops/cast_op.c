@@ -116,6 +116,8 @@ static void cast_gradient(hr_backward *b)
         b->out[0] = hr_dense_gradient(hr_cast_to(b->grad[0], from));
 }
 
+static bool cast_known(hr_node node, hr_shape *numbers) { return hr_known_numbers(hr_node_input(node, 0), numbers); }
+
 const hr_graph_op hr_graph_ops_cast_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -123,6 +125,7 @@ const hr_graph_op hr_graph_ops_cast_op[] = {
         .types = "SrcT:any; DstT:any",
         .shape = hr_infer_unchanged,
         .compute = cast_compute,
+        .known = cast_known,
         .gradient = cast_gradient,
     },
     HR_GRAPH_OPS_END,

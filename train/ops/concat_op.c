@@ -146,6 +146,23 @@ static hr_status offset_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
+/* Vectors one after the other. */
+static bool concat_known(hr_node node, hr_shape *numbers)
+{
+    *numbers = (hr_shape){0, {0}};
+    for (int i = 0; i + 1 < hr_node_inputs(node); i++) {
+        const hr_node in = hr_node_input(node, i);
+        const hr_shape shape = hr_node_shape(in);
+        hr_shape part;
+        if (shape.rank != 1) return false;
+        if (!hr_known_numbers(in, &part))
+            part = hr_shape_of_rank(shape.dims[0] <= HR_MAX_RANK ? (int)shape.dims[0] : -1);
+        if (part.rank < 0 || numbers->rank + part.rank > HR_MAX_RANK) return false;
+        for (int j = 0; j < part.rank; j++) numbers->dims[numbers->rank++] = part.dims[j];
+    }
+    return true;
+}
+
 const hr_graph_op hr_graph_ops_concat_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -153,6 +170,7 @@ const hr_graph_op hr_graph_ops_concat_op[] = {
         .types = "T:any; Tidx:indices",
         .shape = concat_shape,
         .compute = concat_compute,
+        .known = concat_known,
         .gradient = concat_gradient,
     },
     {

@@ -2,26 +2,6 @@
 #include <headrace/kernels.h>
 #include <string.h>
 
-static hr_status fill_shape(hr_infer *s, hr_error *err)
-{
-    const hr_tensor *dims = hr_infer_value(s, 0);
-    const hr_shape shape = s->input[0];
-    if (s->input[1].rank > 0) return hr_infer_refuse(s, err, "a scalar to fill with");
-    if (dims && !hr_shape_from_tensor(dims, &s->output[0])) return hr_infer_refuse(s, err, "a vector of dimensions");
-    if (!dims && shape.rank == 1 && shape.dims[0] >= 0 && shape.dims[0] <= HR_MAX_RANK) {
-        s->output[0].rank = (int)shape.dims[0];
-        for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
-    }
-    return HR_OK;
-}
-
-static void fill_with(hr_tensor *out, const void *value)
-{
-    const size_t size = hr_dtype_size(out->dtype);
-    char *at = out->data;
-    for (int64_t i = 0; i < out->count; i++, at += size) memcpy(at, value, size);
-}
-
 static hr_status fill_compute(hr_kernel *k, hr_error *err)
 {
     hr_shape shape;
@@ -30,7 +10,12 @@ static hr_status fill_compute(hr_kernel *k, hr_error *err)
     HR_TRY(hr_shape_input(k->input[0], &shape, err));
     if (value->count != 1) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected one value to fill with");
     HR_TRY(hr_kernel_begin_output(k, 0, shape, &scratch, &out, err));
-    fill_with(out, value->data);
+    hr_walk w;
+    const hr_tensor one = hr_tensor_of(value->dtype, HR_SCALAR, value->data);
+    hr_walk_begin(&w, shape);
+    hr_walk_add(&w, out);
+    hr_walk_add(&w, &one);
+    hr_walk_copy(k, &w, hr_dtype_size(out->dtype));
     return hr_kernel_end_output(k, 0, &scratch, out, err);
 }
 
@@ -59,30 +44,14 @@ static hr_status zeros_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
-static hr_status ones_compute(hr_kernel *k, hr_error *err)
-{
-    hr_tensor *out;
-    HR_TRY(hr_kernel_output_over(k, 0, 0, k->input[0]->shape, &out, err));
-    switch (out->dtype) {
-#define CASE(T, U, D, S)                                                                                               \
-    case D:                                                                                                            \
-        fill_with(out, &(T){1});                                                                                       \
-        break;
-        HR_NUMBER_TYPES(CASE)
-        CASE(bool, bool, HR_BOOL, b)
-#undef CASE
-    default:
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.kernel", "no kernel for this type");
-    }
-    return HR_OK;
-}
+HR_UNARY(one, ((void)x, 1), floats, halves, complexes, ints, bools)
 
 const hr_graph_op hr_graph_ops_fill_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Fill",
         .types = "T:any; index_type:indices",
-        .shape = fill_shape,
+        .shapes = "?, [] -> shape(0)",
         .compute = fill_compute,
         .gradient = fill_gradient,
     },
@@ -91,17 +60,11 @@ const hr_graph_op hr_graph_ops_fill_op[] = {
         .name = "ZerosLike",
         .types = "T:{any,variant}",
         .traits = HR_NO_GRADIENT,
-        .shape = hr_infer_unchanged,
+        .shapes = "=0",
         .compute = zeros_compute,
     },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "OnesLike",
-        .types = "T:{numbers,bool}",
-        .traits = HR_NO_GRADIENT,
-        .shape = hr_infer_unchanged,
-        .compute = ones_compute,
-    },
+    HR_SAME_SHAPE_OP("OnesLike", HR_NO_GRADIENT, .2,
+                     .kernels = HR_KERNELS(one, floats, halves, complexes, ints, bools)),
     HR_GRAPH_OPS_END,
 };
 

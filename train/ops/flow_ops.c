@@ -45,6 +45,11 @@ static hr_status default_shape(hr_infer *s, hr_error *err)
                                                               : hr_infer_refuse(s, err, "a default of the shape");
 }
 
+static bool identity_known(hr_node node, hr_shape *numbers)
+{
+    return hr_known_numbers(hr_node_input(node, 0), numbers);
+}
+
 const hr_graph_op hr_graph_ops_flow_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -60,9 +65,10 @@ const hr_graph_op hr_graph_ops_flow_ops[] = {
         .name = "Identity",
         .types = "T:{any,resource,variant}",
         .traits = HR_CHEAP | HR_PASSES_SLICES,
-        .shape = hr_infer_unchanged,
+        .shapes = "=0",
         .compute = pass_compute,
         .gradient = identity_gradient,
+        .known = identity_known,
     },
     {
         .head = HR_GRAPH_OP_HEAD,

@@ -66,57 +66,6 @@ hr_status hr_check_splits(const hr_tensor *ids, const hr_tensor *splits, const h
                    (long long)ids->count);
 }
 
-static int64_t kernels_broadcast_dim(hr_shape s, int i) { return i <= s.rank ? s.dims[s.rank - i] : 1; }
-
-static hr_status broadcast_refuse(hr_shape a, hr_shape b, hr_error *err)
-{
-    char x[128], y[128];
-    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "Incompatible shapes: %s vs. %s",
-                   hr_shape_text(a, x, sizeof x), hr_shape_text(b, y, sizeof y));
-}
-
-/* Dimensions from the last to the first; one joins the run or the loop before it if both inputs go on evenly there. */
-static void broadcast_join_dims(hr_shape a, hr_shape b, hr_broadcast *p)
-{
-    int64_t dims[HR_MAX_RANK], sa[HR_MAX_RANK], sb[HR_MAX_RANK], at_a = 1, at_b = 1;
-    int n = 0;
-    for (int i = 1; i <= p->shape.rank; i++) {
-        const int64_t length = p->shape.dims[p->shape.rank - i];
-        const int64_t x = kernels_broadcast_dim(a, i), y = kernels_broadcast_dim(b, i);
-        const int64_t step_a = x == 1 ? 0 : at_a, step_b = y == 1 ? 0 : at_b;
-        at_a *= x;
-        at_b *= y;
-        if (length == 1) continue;
-        if (n > 0 && step_a == sa[n - 1] * dims[n - 1] && step_b == sb[n - 1] * dims[n - 1]) {
-            dims[n - 1] *= length;
-            continue;
-        }
-        dims[n] = length;
-        sa[n] = step_a;
-        sb[n] = step_b;
-        n++;
-    }
-    p->inner = n > 0 ? dims[0] : 1;
-    p->step_a = n > 0 && sa[0] != 0;
-    p->step_b = n > 0 && sb[0] != 0;
-    p->rank = n > 1 ? n - 1 : 0;
-    p->outer = 1;
-    for (int d = 0; d < p->rank; d++) {
-        p->dims[d] = dims[n - 1 - d];
-        p->a[d] = sa[n - 1 - d];
-        p->b[d] = sb[n - 1 - d];
-        p->outer *= p->dims[d];
-    }
-}
-
-hr_status hr_broadcast_plan(hr_shape a, hr_shape b, hr_broadcast *out, hr_error *err)
-{
-    *out = (hr_broadcast){.outer = 1, .step_a = 1, .step_b = 1};
-    if (!hr_shape_broadcast(a, b, &out->shape) || hr_shape_count(out->shape) < 0) return broadcast_refuse(a, b, err);
-    broadcast_join_dims(a, b, out);
-    return HR_OK;
-}
-
 hr_status hr_kernel_begin_output(hr_kernel *k, int i, hr_shape shape, hr_tensor *scratch, hr_tensor **out,
                                  hr_error *err)
 {
@@ -140,27 +89,69 @@ hr_status hr_kernel_end_output(hr_kernel *k, int i, const hr_tensor *scratch, co
     return HR_OK;
 }
 
-void hr_copy_block(const hr_tensor *from, const int64_t *from_at, hr_tensor *to, const int64_t *to_at, hr_shape block)
+/* ---- strings ---- */
+
+static bool strings_grow(void *array, int64_t needed, size_t *capacity, size_t width)
 {
-    const size_t size = hr_dtype_size(from->dtype);
-    const int rank = block.rank;
-    int64_t index[HR_MAX_RANK] = {0};
-    if (hr_shape_count(block) == 0) return;
-    const size_t run = rank ? (size_t)block.dims[rank - 1] * size : size;
-    for (;;) {
-        int64_t a = 0, b = 0;
-        for (int d = 0; d < rank; d++) {
-            a = a * from->shape.dims[d] + from_at[d] + index[d];
-            b = b * to->shape.dims[d] + to_at[d] + index[d];
-        }
-        memcpy((char *)to->data + (size_t)b * size, (const char *)from->data + (size_t)a * size, run);
-        int d = rank - 2;
-        for (; d >= 0; d--) {
-            if (++index[d] < block.dims[d]) break;
-            index[d] = 0;
-        }
-        if (d < 0) return;
+    void **at = array;
+    if ((uint64_t)needed <= *capacity) return true;
+    const size_t grown = *capacity ? 2 * *capacity : 64, wanted = (size_t)needed > grown ? (size_t)needed : grown;
+    void *p = hr_realloc(*at, wanted * width);
+    if (!p) return false;
+    *at = p;
+    *capacity = wanted;
+    return true;
+}
+
+void hr_strings_add(hr_strings *s, hr_view piece)
+{
+    if (s->failed || piece.size == 0) return;
+    if (!strings_grow(&s->bytes, (int64_t)s->size + piece.size, &s->capacity, 1)) {
+        s->failed = true;
+        return;
     }
+    memcpy(s->bytes + s->size, piece.data, (size_t)piece.size);
+    s->size += (size_t)piece.size;
+}
+
+void hr_strings_end(hr_strings *s)
+{
+    if (s->failed) return;
+    if (!strings_grow(&s->end, s->count + 1, &s->end_capacity, sizeof *s->end)) {
+        s->failed = true;
+        return;
+    }
+    s->end[s->count++] = (int64_t)s->size;
+}
+
+void hr_strings_free(hr_strings *s)
+{
+    hr_free(s->bytes);
+    hr_free(s->end);
+    *s = (hr_strings){0};
+}
+
+static hr_status strings_make(const hr_strings *s, hr_kernel *k, int i, hr_shape shape, hr_error *err)
+{
+    hr_tensor owned;
+    if (s->failed) return hr_no_memory(err, "strings");
+    if (s->count != hr_shape_count(shape))
+        return hr_fail(err, HR_INTERNAL, "graph.failed", "expected strings for all of a shape, got %lld",
+                       (long long)s->count);
+    hr_view *views = hr_kernel_temp(k, (size_t)s->count * sizeof *views + 1);
+    if (!views) return hr_no_memory(err, "strings");
+    for (int64_t n = 0, from = 0; n < s->count; from = s->end[n++])
+        views[n] = (hr_view){s->bytes ? s->bytes + from : "", s->end[n] - from};
+    HR_TRY(hr_tensor_strings(&owned, shape, views, err));
+    hr_kernel_give(k, i, owned);
+    return HR_OK;
+}
+
+hr_status hr_strings_give(hr_strings *s, hr_kernel *k, int i, hr_shape shape, hr_error *err)
+{
+    const hr_status st = strings_make(s, k, i, shape, err);
+    hr_strings_free(s);
+    return st;
 }
 
 hr_node hr_unary_node(const char *op, hr_node x, const hr_name_opts *opts)

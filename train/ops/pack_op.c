@@ -40,6 +40,19 @@ static hr_status pack_compute(hr_kernel *k, hr_error *err)
     return hr_kernel_end_output(k, 0, &scratch, out, err);
 }
 
+/* Scalars side by side. */
+static bool pack_known(hr_node node, hr_shape *numbers)
+{
+    const int count = hr_node_inputs(node);
+    if (count > HR_MAX_RANK || hr_node_shape(node).rank != 1) return false;
+    *numbers = hr_shape_of_rank(count);
+    for (int i = 0; i < count; i++) {
+        hr_shape one;
+        if (hr_known_numbers(hr_node_input(node, i), &one) && one.rank == 1) numbers->dims[i] = one.dims[0];
+    }
+    return true;
+}
+
 static void pack_gradient(hr_backward *b)
 {
     const hr_node parts =
@@ -106,6 +119,7 @@ const hr_graph_op hr_graph_ops_pack_op[] = {
         .types = "T:any",
         .shape = pack_shape,
         .compute = pack_compute,
+        .known = pack_known,
         .gradient = pack_gradient,
     },
     {

@@ -1,104 +1,99 @@
-/* Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any over axes. Dimensions that are treated alike are joined; the
- * last of them is a loop over neighbouring values, into one result or into as many. The order of the additions
- * follows from the shape alone. */
+/* Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any over axes: a walk over the input, along which the accumulators
+ * stand still in the reduced dimensions. The order of the additions follows from the shape alone. */
 #include <headrace/kernels.h>
 #include <math.h>
 #include <string.h>
 
-/* Values of the accumulator: doubles or 64-bit integers where a type is too narrow for its sum. */
+/* Of each type and op: accumulators are wider than the values where a type is too narrow for its sum. */
 typedef struct reducer {
-    const char *op;
-    hr_dtype dtype;
     size_t size; /* of an accumulator */
     void (*begin)(void *acc, int64_t n);
-    void (*fold)(void *acc, const void *in, int64_t n);                  /* n values into one */
-    void (*add)(void *acc, const void *in, int64_t n);                   /* n values into n */
+    hr_loop *loop;                                                       /* from operand 1 into operand 0 */
     void (*end)(const void *acc, void *out, int64_t n, int64_t reduced); /* of so many values each */
+    bool even_of_one; /* over no axes, the result is not the value itself */
 } reducer;
 
-#define BEGIN(NAME, A, S, INIT)                                                                                        \
+/* An accumulator `a` of type A begins as INIT, becomes STEP by each value `x`, and RESULT at the end. Values go into one
+ * accumulator by FOLD, or each into its own. */
+#define REDUCER(NAME, T, V, A, S, INIT, STEP, FOLD, RESULT, EVEN_OF_ONE)                                               \
     static void NAME##_begin_##S(void *acc, int64_t n)                                                                 \
     {                                                                                                                  \
         for (int64_t i = 0; i < n; i++) ((A *)acc)[i] = (A)(INIT);                                                     \
-    }
-#define ADD(NAME, T, A, S, EXPR)                                                                                       \
-    static void NAME##_add_##S(void *acc, const void *in, int64_t n)                                                   \
+    }                                                                                                                  \
+    static void NAME##_loop_##S(char *const *at, const int64_t *step, int64_t n, const void *user)                     \
     {                                                                                                                  \
-        A *to = acc;                                                                                                   \
-        const T *from = in;                                                                                            \
+        A *to = (A *)(void *)at[0];                                                                                    \
+        const T *from = (const T *)(const void *)at[1];                                                                \
+        (void)user;                                                                                                    \
+        if (step[0] == 0) {                                                                                            \
+            A a = *to;                                                                                                 \
+            FOLD(T, V, A, S, STEP)                                                                                     \
+            *to = a;                                                                                                   \
+            return;                                                                                                    \
+        }                                                                                                              \
         for (int64_t i = 0; i < n; i++) {                                                                              \
             const A a = to[i];                                                                                         \
-            const T x = from[i];                                                                                       \
-            to[i] = (A)(EXPR);                                                                                         \
+            const V x = HR_GET(S, from[i]);                                                                            \
+            to[i] = (A)(STEP);                                                                                         \
         }                                                                                                              \
-    }
-#define FOLD(NAME, T, A, S, EXPR)                                                                                      \
-    static void NAME##_fold_##S(void *acc, const void *in, int64_t n)                                                  \
-    {                                                                                                                  \
-        A a = *(A *)acc;                                                                                               \
-        const T *from = in;                                                                                            \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const T x = from[i];                                                                                       \
-            a = (A)(EXPR);                                                                                             \
-        }                                                                                                              \
-        *(A *)acc = a;                                                                                                 \
-    }
-#define END(NAME, T, A, S, EXPR)                                                                                       \
+    }                                                                                                                  \
     static void NAME##_end_##S(const void *acc, void *out, int64_t n, int64_t reduced)                                 \
     {                                                                                                                  \
         (void)reduced;                                                                                                 \
         for (int64_t i = 0; i < n; i++) {                                                                              \
             const A a = ((const A *)acc)[i];                                                                           \
-            ((T *)out)[i] = (T)(EXPR);                                                                                 \
+            ((T *)out)[i] = HR_PUT(S, T, RESULT);                                                                      \
         }                                                                                                              \
-    }
-#define REDUCER(NAME, T, A, S, INIT, EXPR, RESULT)                                                                     \
-    BEGIN(NAME, A, S, INIT) ADD(NAME, T, A, S, EXPR) FOLD(NAME, T, A, S, EXPR) END(NAME, T, A, S, RESULT)
+    }                                                                                                                  \
+    static const reducer NAME##_##S = {sizeof(A), NAME##_begin_##S, NAME##_loop_##S, NAME##_end_##S, EVEN_OF_ONE};
 
-/* Sums of neighbours go through 16 lanes: quicker, and closer to the true sum than one after the other. */
-#define LANES_FOLD(NAME, T, S, TERM)                                                                                   \
-    static void NAME##_fold_##S(void *acc, const void *in, int64_t n)                                                  \
+#define IN_ORDER(T, V, A, S, STEP)                                                                                     \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        const V x = HR_GET(S, from[i]);                                                                                \
+        a = (A)(STEP);                                                                                                 \
+    }
+/* Sums go through 16 lanes: quicker, and closer to the true sum than one after the other. */
+#define IN_LANES(T, V, A, S, STEP)                                                                                     \
+    A lane[16] = {0};                                                                                                  \
+    int64_t i = 0;                                                                                                     \
+    for (; i + 16 <= n; i += 16) {                                                                                     \
+        for (int j = 0; j < 16; j++) LANE(V, A, S, STEP, i + j)                                                        \
+    }                                                                                                                  \
+    for (int j = 0; i < n; i++, j++) LANE(V, A, S, STEP, i)                                                            \
+    for (int half = 8; half > 0; half /= 2)                                                                            \
+        for (int j = 0; j < half; j++) lane[j] += lane[j + half];                                                      \
+    a += lane[0];
+#define LANE(V, A, S, STEP, AT)                                                                                        \
     {                                                                                                                  \
-        const T *from = in;                                                                                            \
-        T lane[16] = {0};                                                                                              \
-        int64_t i = 0;                                                                                                 \
-        for (; i + 16 <= n; i += 16) {                                                                                 \
-            for (int j = 0; j < 16; j++) {                                                                             \
-                const T x = from[i + j];                                                                               \
-                lane[j] += TERM;                                                                                       \
-            }                                                                                                          \
-        }                                                                                                              \
-        for (int j = 0; i < n; i++, j++) {                                                                             \
-            const T x = from[i];                                                                                       \
-            lane[j] += TERM;                                                                                           \
-        }                                                                                                              \
-        for (int half = 8; half > 0; half /= 2)                                                                        \
-            for (int j = 0; j < half; j++) lane[j] += lane[j + half];                                                  \
-        *(T *)acc += lane[0];                                                                                          \
+        const V x = HR_GET(S, from[AT]);                                                                               \
+        const A a = lane[j];                                                                                           \
+        lane[j] = (A)(STEP);                                                                                           \
     }
 
 /* A NaN stays: no x compares above it. */
-#define FLOAT_REDUCERS(T, U, D, S)                                                                                     \
-    BEGIN(sum, T, S, 0)                                                                                                \
-    ADD(sum, T, T, S, a + x)                                                                                           \
-    LANES_FOLD(sum, T, S, x)                                                                                           \
-    END(sum, T, T, S, a)                                                                                               \
-    END(mean, T, T, S, a / (T)reduced)                                                                                 \
-    ADD(norm, T, T, S, a + x * x)                                                                                      \
-    LANES_FOLD(norm, T, S, (x * x))                                                                                    \
-    END(norm, T, T, S, sqrt((double)a))                                                                                \
-    REDUCER(prod, T, T, S, 1, a *x, a)                                                                                 \
-    REDUCER(max, T, T, S, -INFINITY, x > a || x != x ? x : a, a)                                                       \
-    REDUCER(min, T, T, S, INFINITY, x <= a || x != x ? x : a, a)
-HR_FLOAT_TYPES(FLOAT_REDUCERS)
+#define OF_FLOATS(T, V, U, D, S, NAME, B)                                                                              \
+    REDUCER(sum, T, V, V, S, 0, a + x, IN_LANES, a, false)                                                             \
+    REDUCER(mean, T, V, V, S, 0, a + x, IN_LANES, a / (V)reduced, false)                                               \
+    REDUCER(norm, T, V, V, S, 0, a + x * x, IN_LANES, sqrt((double)a), true)                                           \
+    REDUCER(prod, T, V, V, S, 1, a *x, IN_ORDER, a, false)                                                             \
+    REDUCER(max, T, V, V, S, -INFINITY, x > a || x != x ? x : a, IN_ORDER, a, false)                                   \
+    REDUCER(min, T, V, V, S, INFINITY, x <= a || x != x ? x : a, IN_ORDER, a, false)
+HR_EACH_TYPE(OF_FLOATS, ~, ~, floats, halves)
+
+#define OF_COMPLEXES(T, V, U, D, S, NAME, B)                                                                           \
+    REDUCER(sum, T, V, V, S, 0, a + x, IN_LANES, a, false)                                                             \
+    REDUCER(mean, T, V, V, S, 0, a + x, IN_LANES, a / (double)reduced, false)                                          \
+    REDUCER(prod, T, V, V, S, 1, a *x, IN_ORDER, a, false)
+HR_EACH_TYPE(OF_COMPLEXES, ~, ~, complexes)
 
 /* int64 wraps, narrower types are summed in 64 bits: of uint64 the same bits. */
-#define INT_REDUCERS(T, U, D, S)                                                                                       \
-    REDUCER(sum, T, uint64_t, S, 0, a + (uint64_t)x, a)                                                                \
-    REDUCER(prod, T, uint64_t, S, 1, a *(uint64_t)x, a)                                                                \
-    REDUCER(max, T, T, S, MIN_##S, x > a ? x : a, a)                                                                   \
-    REDUCER(min, T, T, S, MAX_##S, x < a ? x : a, a)                                                                   \
-    REDUCER(norm, T, uint64_t, S, 0, a + (uint64_t)x * (uint64_t)x, (uint64_t)sqrt((double)a))
+#define OF_INTS(T, V, U, D, S, MEAN, B)                                                                                \
+    REDUCER(sum, T, V, uint64_t, S, 0, a + (uint64_t)x, IN_ORDER, a, false)                                            \
+    REDUCER(mean, T, V, uint64_t, S, 0, a + (uint64_t)x, IN_ORDER, MEAN, false)                                        \
+    REDUCER(prod, T, V, uint64_t, S, 1, a *(uint64_t)x, IN_ORDER, a, false)                                            \
+    REDUCER(max, T, V, V, S, MIN_##S, x > a ? x : a, IN_ORDER, a, false)                                               \
+    REDUCER(min, T, V, V, S, MAX_##S, x < a ? x : a, IN_ORDER, a, false)                                               \
+    REDUCER(norm, T, V, uint64_t, S, 0, a + (uint64_t)x * (uint64_t)x, IN_ORDER, (uint64_t)sqrt((double)a), true)
 #define MIN_i8 INT8_MIN
 #define MIN_i16 INT16_MIN
 #define MIN_i32 INT32_MIN
@@ -115,199 +110,59 @@ HR_FLOAT_TYPES(FLOAT_REDUCERS)
 #define MAX_u16 UINT16_MAX
 #define MAX_u32 UINT32_MAX
 #define MAX_u64 UINT64_MAX
-HR_INTEGER_TYPES(INT_REDUCERS)
-#define SIGNED_MEAN(T, U, D, S) END(mean, T, uint64_t, S, reduced ? (int64_t)a / reduced : 0)
-#define UNSIGNED_MEAN(T, U, D, S) END(mean, T, uint64_t, S, reduced ? a / (uint64_t)reduced : 0)
-HR_SIGNED_TYPES(SIGNED_MEAN)
-HR_UNSIGNED_TYPES(UNSIGNED_MEAN)
+HR_EACH_TYPE(OF_INTS, (reduced ? (int64_t)a / reduced : 0), ~, signed_ints)
+HR_EACH_TYPE(OF_INTS, (reduced ? a / (uint64_t)reduced : 0), ~, unsigned_ints)
 
-REDUCER(all, bool, bool, bit, true, a &&x, a)
-REDUCER(any, bool, bool, bit, false, a || x, a)
-
-#define ENTRY(OP, NAME, LAST, D, A, S)                                                                                 \
-    {OP, D, sizeof(A), NAME##_begin_##S, NAME##_fold_##S, NAME##_add_##S, LAST##_end_##S},
-#define FLOAT_ENTRIES(T, U, D, S)                                                                                      \
-    ENTRY("Sum", sum, sum, D, T, S)                                                                                    \
-    ENTRY("Mean", sum, mean, D, T, S)                                                                                  \
-    ENTRY("Prod", prod, prod, D, T, S)                                                                                 \
-    ENTRY("Max", max, max, D, T, S)                                                                                    \
-    ENTRY("Min", min, min, D, T, S){"EuclideanNorm", D,           sizeof(T), sum_begin_##S, norm_fold_##S,             \
-                                    norm_add_##S,    norm_end_##S},
-#define INT_ENTRIES(T, U, D, S)                                                                                        \
-    ENTRY("Sum", sum, sum, D, uint64_t, S)                                                                             \
-    ENTRY("Mean", sum, mean, D, uint64_t, S)                                                                           \
-    ENTRY("Prod", prod, prod, D, uint64_t, S)                                                                          \
-    ENTRY("Max", max, max, D, T, S)                                                                                    \
-    ENTRY("Min", min, min, D, T, S)                                                                                    \
-    ENTRY("EuclideanNorm", norm, norm, D, uint64_t, S)
-
-static const reducer reducers[] = {HR_FLOAT_TYPES(FLOAT_ENTRIES) HR_INTEGER_TYPES(INT_ENTRIES) ENTRY(
-    "All", all, all, HR_BOOL, bool, bit) ENTRY("Any", any, any, HR_BOOL, bool, bit)};
-
-typedef struct reduce_state {
-    const reducer *found;
-    bool keep_dims;
-} reduce_state;
-
-static hr_status reduce_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
-{
-    (void)session;
-    reduce_state *st = state;
-    const hr_dtype dtype = hr_node_dtype(node);
-    st->keep_dims = hr_attr_bool(node, "keep_dims");
-    for (size_t i = 0; i < sizeof reducers / sizeof *reducers; i++)
-        if (reducers[i].dtype == dtype && strcmp(reducers[i].op, hr_node_op(node)) == 0) st->found = &reducers[i];
-    if (st->found) return HR_OK;
-    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.kernel", "no kernel for T = %s", hr_dtype_name(dtype));
-}
-
-/* ---- axes ---- */
-
-static hr_status read_axes(const hr_tensor *axes, int rank, bool *reduced, hr_error *err)
-{
-    memset(reduced, 0, HR_MAX_RANK);
-    for (int64_t i = 0; i < axes->count; i++) {
-        int axis;
-        HR_TRY(hr_axis(hr_int_at(axes, i), rank, &axis, err));
-        if (reduced[axis])
-            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected different axes, got %d twice", axis);
-        reduced[axis] = true;
-    }
-    return HR_OK;
-}
-
-static hr_shape reduced_shape(hr_shape in, const bool *reduced, bool keep_dims)
-{
-    hr_shape out = {0, {0}};
-    for (int i = 0; i < in.rank; i++) {
-        if (!reduced[i])
-            out.dims[out.rank++] = in.dims[i];
-        else if (keep_dims)
-            out.dims[out.rank++] = 1;
-    }
-    return out;
-}
-
-static hr_status reduce_shape(hr_infer *s, hr_error *err)
-{
-    bool reduced[HR_MAX_RANK];
-    const bool keep = hr_attr_bool(s->node, "keep_dims");
-    const hr_tensor *axes = hr_infer_value(s, 1);
-    if (s->input[0].rank < 0) return HR_OK;
-    if (axes) {
-        HR_TRY(read_axes(axes, s->input[0].rank, reduced, err));
-        s->output[0] = reduced_shape(s->input[0], reduced, keep);
-    } else if (keep) {
-        s->output[0].rank = s->input[0].rank;
-        for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
-    }
-    return HR_OK;
-}
+REDUCER(all, bool, bool, bool, bit, true, a &&x, IN_ORDER, a, false)
+REDUCER(any, bool, bool, bool, bit, false, a || x, IN_ORDER, a, false)
 
 /* ---- compute ---- */
 
-/* The loops around the innermost one: lengths, and how far each step moves the accumulator. */
-typedef struct nest {
-    int rank;
-    int64_t dims[HR_MAX_RANK], step[HR_MAX_RANK];
-    int64_t outer, inner;
-    bool fold; /* the innermost loop goes into one accumulator */
-} nest;
-
-static nest make_nest(hr_shape in, const bool *reduced)
+/* Bytes that an array of `size` bytes a result moves on along each dimension of the input. */
+static void result_steps(hr_shape in, const bool *reduced, size_t size, int64_t *step)
 {
-    int64_t dims[HR_MAX_RANK];
-    bool fold[HR_MAX_RANK];
-    int n = 0;
-    for (int i = 0; i < in.rank; i++) {
-        if (in.dims[i] == 1) continue;
-        if (n > 0 && fold[n - 1] == reduced[i]) {
-            dims[n - 1] *= in.dims[i];
-        } else {
-            dims[n] = in.dims[i];
-            fold[n++] = reduced[i];
-        }
-    }
-    nest t = {.outer = 1, .inner = n ? dims[n - 1] : 1, .fold = n && fold[n - 1], .rank = n ? n - 1 : 0};
-    int64_t at = t.fold ? 1 : t.inner;
-    for (int i = t.rank - 1; i >= 0; i--) {
-        t.dims[i] = dims[i];
-        t.step[i] = fold[i] ? 0 : at;
-        if (!fold[i]) at *= dims[i];
-        t.outer *= dims[i];
-    }
-    return t;
-}
-
-static void reduce_walk(const reducer *r, const nest *t, const char *in, size_t in_size, char *acc)
-{
-    int64_t at[HR_MAX_RANK] = {0}, offset = 0;
-    for (int64_t o = 0; o < t->outer; o++, in += (size_t)t->inner * in_size) {
-        (t->fold ? r->fold : r->add)(acc + (size_t)offset * r->size, in, t->inner);
-        for (int d = t->rank - 1; d >= 0; d--) {
-            offset += t->step[d];
-            if (++at[d] < t->dims[d]) break;
-            offset -= t->step[d] * t->dims[d];
-            at[d] = 0;
-        }
+    int64_t next = (int64_t)size;
+    for (int d = in.rank - 1; d >= 0; d--) {
+        step[d] = reduced[d] ? 0 : next;
+        if (!reduced[d]) next *= in.dims[d];
     }
 }
 
 static hr_status reduce_compute(hr_kernel *k, hr_error *err)
 {
-    const reduce_state *st = k->state;
+    const reducer *r = hr_kernel_chosen(k)->more;
     const hr_tensor *in = k->input[0];
+    int64_t step[HR_MAX_RANK], each = 1;
     bool reduced[HR_MAX_RANK];
+    hr_shape shape;
     hr_tensor *out;
-    HR_TRY(read_axes(k->input[1], in->shape.rank, reduced, err));
-    const hr_shape shape = reduced_shape(in->shape, reduced, st->keep_dims);
-    const bool nothing = k->input[1]->count == 0 && strcmp(st->found->op, "EuclideanNorm") != 0;
-    if (nothing) return hr_kernel_pass(k, 0, 0, shape, err);
+    hr_walk w;
+    HR_TRY(hr_shape_reduce(in->shape, k->input[1], hr_attr_bool(k->node, "keep_dims"), &shape, reduced, err));
+    if (k->input[1]->count == 0 && !r->even_of_one) return hr_kernel_pass(k, 0, 0, shape, err);
     HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
-    const bool direct = st->found->size == hr_dtype_size(out->dtype);
-    void *acc = direct ? out->data : hr_kernel_temp(k, (size_t)out->count * st->found->size);
+    const bool direct = r->size == hr_dtype_size(out->dtype);
+    void *acc = direct ? out->data : hr_kernel_temp(k, (size_t)out->count * r->size);
     if (!acc) return hr_no_memory(err, "a reduction");
-    st->found->begin(acc, out->count);
-    const nest t = make_nest(in->shape, reduced);
-    if (in->count) reduce_walk(st->found, &t, in->data, hr_dtype_size(in->dtype), acc);
-    int64_t each = 1;
+    r->begin(acc, out->count);
+    result_steps(in->shape, reduced, r->size, step);
+    hr_walk_begin(&w, in->shape);
+    hr_walk_add_strided(&w, acc, step);
+    hr_walk_add(&w, in);
+    hr_walk_run(k, &w, hr_kernel_op(k)->nanoseconds, r->loop, NULL);
     for (int i = 0; i < in->shape.rank; i++)
         if (reduced[i]) each *= in->shape.dims[i];
-    st->found->end(acc, out->data, out->count, each);
+    r->end(acc, out->data, out->count, each);
     return HR_OK;
 }
 
 /* ---- gradients ---- */
 
-/* y, or its gradient, with the reduced dimensions back as 1, so that it broadcasts to x. */
-static hr_node with_kept_dims(const hr_backward *b, hr_node y)
+static hr_node spread(const hr_backward *b, hr_node g)
 {
-    const hr_attr *axes = strcmp(hr_node_op(b->input[1]), "Const") == 0 ? hr_node_attr(b->input[1], "value") : NULL;
-    const int rank = hr_node_shape(b->input[0]).rank;
-    bool reduced[HR_MAX_RANK];
-    if (hr_attr_bool(b->node, "keep_dims")) return y;
-    if (!axes || rank < 0 || read_axes(axes->tensor, rank, reduced, NULL) != HR_OK)
-        return hr_reshape(
-            y, hr_new_node(b->graph, "Headrace>ReducedShape", HR_INPUTS(hr_shape_of(b->input[0]), b->input[1])));
-    int64_t dims[HR_MAX_RANK];
-    const hr_shape x = hr_node_shape(b->input[0]);
-    bool known = true;
-    for (int i = 0; i < rank; i++) {
-        dims[i] = reduced[i] ? 1 : x.dims[i];
-        known &= dims[i] >= 0;
-    }
-    if (known) return hr_reshape(y, hr_ints(b->graph, dims, rank));
-    for (int i = 0; i < rank; i++)
-        if (reduced[i]) y = hr_expand_dims(y, hr_scalar(b->graph, HR_INT32, i));
-    return y;
+    return hr_broadcast_to(hr_backward_keep_dims(b, g), hr_shape_of(b->input[0]));
 }
 
-static hr_node reduce_spread(const hr_backward *b, hr_node g)
-{
-    return hr_broadcast_to(with_kept_dims(b, g), hr_shape_of(b->input[0]));
-}
-
-static void sum_gradient(hr_backward *b) { b->out[0] = hr_dense_gradient(reduce_spread(b, b->grad[0])); }
+HR_UNARY_GRADIENT(sum, spread(b, g))
 
 /* How many values went into each mean, as a scalar of g's type. */
 static hr_node values_each(const hr_backward *b)
@@ -319,132 +174,127 @@ static hr_node values_each(const hr_backward *b)
     return hr_cast_to(hr_floor_div(hr_size_of(b->input[0]), results), dtype);
 }
 
-static void mean_gradient(hr_backward *b)
-{
-    b->out[0] = hr_dense_gradient(reduce_spread(b, hr_div(b->grad[0], values_each(b))));
-}
+HR_UNARY_GRADIENT(mean, spread(b, hr_div(g, values_each(b))))
 
 /* Ties share alike. */
-static void extreme_gradient(hr_backward *b)
+static hr_node share_of_ties(const hr_backward *b)
 {
-    const hr_node g = with_kept_dims(b, b->grad[0]), y = with_kept_dims(b, b->output[0]);
+    const hr_node y = hr_backward_keep_dims(b, b->output[0]);
     const hr_node ties = hr_cast_to(hr_equal(y, b->input[0]), hr_node_dtype(b->grad[0]));
-    const hr_node count =
-        hr_new_node(b->graph, "Sum", HR_INPUTS(ties, b->input[1]), HR_ATTRS(HR_BOOL_ATTR("keep_dims", true)));
-    b->out[0] = hr_dense_gradient(hr_mul(hr_div(ties, count), g));
+    return hr_div(
+        ties, hr_new_node(b->graph, "Sum", HR_INPUTS(ties, b->input[1]), HR_ATTRS(HR_BOOL_ATTR("keep_dims", true))));
 }
-
-static void norm_gradient(hr_backward *b)
-{
-    const hr_node g = with_kept_dims(b, b->grad[0]), y = with_kept_dims(b, b->output[0]);
-    b->out[0] = hr_dense_gradient(hr_mul(b->input[0], hr_div(g, y)));
-}
+HR_UNARY_GRADIENT(extreme, hr_mul(share_of_ties(b), hr_backward_keep_dims(b, g)))
+HR_UNARY_GRADIENT(norm, hr_mul(x, hr_div(hr_backward_keep_dims(b, g), hr_backward_keep_dims(b, y))))
 
 /* ---- gradient of Prod: the product of all others, also where values are 0 ---- */
 
-#define OTHERS(T, U, D, S)                                                                                             \
-    static void others_##S(const nest *t, const T *x, const T *g, T *product, int64_t *zeros, T *out)                  \
+/* The first walk counts zeros and multiplies the others; the second one divides by each. */
+#define OTHERS(T, V, U, D, S, NAME, B)                                                                                 \
+    static void factors_##S(char *const *at, const int64_t *step, int64_t n, const void *user)                         \
     {                                                                                                                  \
-        for (int pass = 0; pass < 2; pass++) {                                                                         \
-            int64_t at[HR_MAX_RANK] = {0}, offset = 0;                                                                 \
-            for (int64_t o = 0; o < t->outer; o++) {                                                                   \
-                for (int64_t i = 0; i < t->inner; i++) {                                                               \
-                    const int64_t to = offset + (t->fold ? 0 : i), from = o * t->inner + i;                            \
-                    if (!pass && x[from] == 0)                                                                         \
-                        zeros[to]++;                                                                                   \
-                    else if (!pass)                                                                                    \
-                        product[to] *= x[from];                                                                        \
-                    else if (x[from] == 0)                                                                             \
-                        out[from] = zeros[to] == 1 ? g[to] * product[to] : 0;                                          \
-                    else                                                                                               \
-                        out[from] = zeros[to] == 0 ? g[to] * (product[to] / x[from]) : 0;                              \
-                }                                                                                                      \
-                for (int d = t->rank - 1; d >= 0; d--) {                                                               \
-                    offset += t->step[d];                                                                              \
-                    if (++at[d] < t->dims[d]) break;                                                                   \
-                    offset -= t->step[d] * t->dims[d];                                                                 \
-                    at[d] = 0;                                                                                         \
-                }                                                                                                      \
-            }                                                                                                          \
+        (void)user;                                                                                                    \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            T *product = (T *)(void *)(at[0] + i * step[0]);                                                           \
+            int64_t *zeros = (int64_t *)(void *)(at[1] + i * step[1]);                                                 \
+            const T x = *(const T *)(const void *)(at[2] + i * step[2]);                                               \
+            *zeros += x == 0;                                                                                          \
+            *product *= x == 0 ? 1 : x;                                                                                \
         }                                                                                                              \
-    }
-HR_FLOAT_TYPES(OTHERS)
+    }                                                                                                                  \
+    static void others_##S(char *const *at, const int64_t *step, int64_t n, const void *user)                          \
+    {                                                                                                                  \
+        (void)user;                                                                                                    \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const T product = *(const T *)(const void *)(at[1] + i * step[1]);                                         \
+            const int64_t zeros = *(const int64_t *)(const void *)(at[2] + i * step[2]);                               \
+            const T x = *(const T *)(const void *)(at[3] + i * step[3]);                                               \
+            const T g = *(const T *)(const void *)(at[4] + i * step[4]);                                               \
+            *(T *)(void *)(at[0] + i * step[0]) = zeros > (x == 0) ? 0 : x == 0 ? g * product : g * (product / x);     \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static const prod_grad prod_grad_##S = {prod_begin_##S, factors_##S, others_##S};
+
+typedef struct prod_grad {
+    void (*begin)(void *acc, int64_t n);
+    hr_loop *factors, *others;
+} prod_grad;
+HR_EACH_TYPE(OTHERS, ~, ~, floats)
 
 static hr_status others_compute(hr_kernel *k, hr_error *err)
 {
+    const prod_grad *r = hr_kernel_chosen(k)->more;
     const hr_tensor *x = k->input[0], *g = k->input[2];
+    int64_t step[HR_MAX_RANK], count_step[HR_MAX_RANK];
     bool reduced[HR_MAX_RANK];
+    hr_shape shape;
     hr_tensor *out;
-    HR_TRY(read_axes(k->input[1], x->shape.rank, reduced, err));
+    hr_walk w;
+    HR_TRY(hr_shape_reduce(x->shape, k->input[1], false, &shape, reduced, err));
     HR_TRY(hr_kernel_output(k, 0, x->shape, &out, err));
-    if (g->count != hr_shape_count(reduced_shape(x->shape, reduced, false)))
+    if (g->count != hr_shape_count(shape))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a gradient of the shape of the product");
     void *product = hr_kernel_temp(k, (size_t)g->count * hr_dtype_size(x->dtype));
     int64_t *zeros = hr_kernel_temp(k, (size_t)g->count * sizeof *zeros);
     if (!product || !zeros) return hr_no_memory(err, "a gradient");
     if (g->count) memset(zeros, 0, (size_t)g->count * sizeof *zeros);
-    const nest t = make_nest(x->shape, reduced);
-    if (out->count == 0) return HR_OK;
-    if (x->dtype == HR_FLOAT) {
-        prod_begin_f32(product, g->count);
-        others_f32(&t, x->data, g->data, product, zeros, out->data);
-    } else {
-        prod_begin_f64(product, g->count);
-        others_f64(&t, x->data, g->data, product, zeros, out->data);
-    }
+    r->begin(product, g->count);
+    result_steps(x->shape, reduced, hr_dtype_size(x->dtype), step);
+    result_steps(x->shape, reduced, sizeof *zeros, count_step);
+    hr_walk_begin(&w, x->shape);
+    hr_walk_add_strided(&w, product, step);
+    hr_walk_add_strided(&w, zeros, count_step);
+    hr_walk_add(&w, x);
+    hr_walk_run(k, &w, 1, r->factors, NULL);
+    hr_walk_begin(&w, x->shape);
+    hr_walk_add(&w, out);
+    hr_walk_add_strided(&w, product, step);
+    hr_walk_add_strided(&w, zeros, count_step);
+    hr_walk_add(&w, x);
+    hr_walk_add_strided(&w, g->data, step);
+    hr_walk_run(k, &w, 1, r->others, NULL);
     return HR_OK;
 }
 
-static void prod_gradient(hr_backward *b)
-{
-    b->out[0] =
-        hr_dense_gradient(hr_new_node(b->graph, "Headrace>ProdGrad", HR_INPUTS(b->input[0], b->input[1], b->grad[0])));
-}
+HR_UNARY_GRADIENT(prod, hr_new_node(b->graph, "Headrace>ProdGrad", HR_INPUTS(x, b->input[1], g)))
 
 /* ---- the shape with 1 for each reduced dimension, where axes or rank are known only at run time ---- */
 
 static hr_status kept_compute(hr_kernel *k, hr_error *err)
 {
-    bool reduced[HR_MAX_RANK];
-    hr_shape shape;
+    hr_shape shape, kept;
     hr_tensor *out;
     if (!hr_shape_from_tensor(k->input[0], &shape))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a shape");
-    HR_TRY(read_axes(k->input[1], shape.rank, reduced, err));
+    HR_TRY(hr_shape_reduce(shape, k->input[1], true, &kept, NULL, err));
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(shape.rank), &out, err));
-    for (int i = 0; i < shape.rank; i++) HR_TRY(hr_put_int(out, i, reduced[i] ? 1 : shape.dims[i], err));
+    for (int i = 0; i < shape.rank; i++) HR_TRY(hr_put_int(out, i, kept.dims[i], err));
     return HR_OK;
 }
 
-#define REDUCE(NAME, TYPES, GRADIENT)                                                                                  \
+#define REDUCE(NAME, TRAITS, GRADIENT, ...)                                                                            \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:" TYPES "; Tidx:indices",                                  \
-        .state_size = sizeof(reduce_state), .shape = reduce_shape, .prepare = reduce_prepare,                          \
-        .compute = reduce_compute, .gradient = GRADIENT,                                                               \
-    }
-#define TEST(NAME)                                                                                                     \
-    {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "Tidx:indices", .traits = HR_NO_GRADIENT,                     \
-        .state_size = sizeof(reduce_state), .shape = reduce_shape, .prepare = reduce_prepare,                          \
-        .compute = reduce_compute,                                                                                     \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .kernels = HR_KERNEL_STRUCTS(__VA_ARGS__), .types = "Tidx:indices",    \
+        .traits = TRAITS, .shapes = "reduce(0,1)", .nanoseconds = .3, .compute = reduce_compute, .gradient = GRADIENT, \
     }
 
 const hr_graph_op hr_graph_ops_reduce_ops[] = {
-    REDUCE("Sum", "numbers", sum_gradient),
-    REDUCE("Mean", "numbers", mean_gradient),
-    REDUCE("Prod", "numbers", prod_gradient),
-    REDUCE("Max", "numbers", extreme_gradient),
-    REDUCE("Min", "numbers", extreme_gradient),
-    REDUCE("EuclideanNorm", "numbers", norm_gradient),
-    TEST("All"),
-    TEST("Any"),
+    REDUCE("Sum", 0, sum_gradient, sum, floats, halves, complexes, ints),
+    REDUCE("Mean", 0, mean_gradient, mean, floats, halves, complexes, ints),
+    REDUCE("Prod", 0, prod_gradient, prod, floats, halves, complexes, ints),
+    REDUCE("Max", 0, extreme_gradient, max, floats, halves, ints),
+    REDUCE("Min", 0, extreme_gradient, min, floats, halves, ints),
+    REDUCE("EuclideanNorm", 0, norm_gradient, norm, floats, halves, ints),
+    REDUCE("All", HR_NO_GRADIENT, NULL, all, bools),
+    REDUCE("Any", HR_NO_GRADIENT, NULL, any, bools),
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Headrace>ProdGrad",
         .inputs = "x:T, reduction_indices:Tidx, gradient:T",
         .outputs = "output:T",
         .attrs = "T:floats; Tidx:indices=int32",
-        .shape = hr_infer_unchanged,
+        .kernels = HR_KERNEL_STRUCTS(prod_grad, floats),
+        .shapes = "=0",
         .compute = others_compute,
     },
     {

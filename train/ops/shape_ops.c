@@ -33,6 +33,24 @@ static hr_status rank_compute(hr_kernel *k, hr_error *err)
     return hr_put_int(out, 0, k->input[0]->shape.rank, err);
 }
 
+static bool shapes_known(hr_node node, hr_shape *numbers)
+{
+    *numbers = hr_node_shape(hr_node_input(node, node.output));
+    return true;
+}
+
+static bool size_known(hr_node node, hr_shape *numbers)
+{
+    *numbers = HR_SHAPE(hr_shape_count(hr_node_shape(hr_node_input(node, 0))));
+    return true;
+}
+
+static bool rank_known(hr_node node, hr_shape *numbers)
+{
+    *numbers = HR_SHAPE(hr_node_shape(hr_node_input(node, 0)).rank);
+    return true;
+}
+
 const hr_graph_op hr_graph_ops_shape_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -41,6 +59,7 @@ const hr_graph_op hr_graph_ops_shape_ops[] = {
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = shapes_shape,
         .compute = shapes_compute,
+        .known = shapes_known,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -49,22 +68,25 @@ const hr_graph_op hr_graph_ops_shape_ops[] = {
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = shapes_shape,
         .compute = shapes_compute,
+        .known = shapes_known,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Size",
         .types = "T:any; out_type:indices",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
-        .shape = hr_infer_scalar,
+        .shapes = "[]",
         .compute = size_compute,
+        .known = size_known,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Rank",
         .types = "T:any",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
-        .shape = hr_infer_scalar,
+        .shapes = "[]",
         .compute = rank_compute,
+        .known = rank_known,
     },
     HR_GRAPH_OPS_END,
 };

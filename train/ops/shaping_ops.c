@@ -49,6 +49,17 @@ static hr_status leave_open(hr_shape to, hr_shape *out)
     return HR_OK;
 }
 
+/* Dimensions that are known in part: one that is not follows from the others, if all values are known. */
+static hr_status reshape_known(hr_infer *s, hr_shape to, hr_error *err)
+{
+    int open = 0;
+    for (int i = 0; i < to.rank; i++) open += to.dims[i] < 0;
+    s->output[0] = to;
+    if (open > 1 || hr_shape_count(s->input[0]) <= 0) return HR_OK;
+    HR_TRY(resolve(s->input[0], to, &s->output[0], err));
+    return leave_open(to, &s->output[0]);
+}
+
 static hr_status reshape_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *value = hr_infer_value(s, 1);
@@ -58,6 +69,7 @@ static hr_status reshape_shape(hr_infer *s, hr_error *err)
         HR_TRY(resolve(s->input[0], to, &s->output[0], err));
         return leave_open(to, &s->output[0]);
     }
+    if (hr_infer_numbers(s, 1, &to)) return reshape_known(s, to, err);
     if (s->input[1].rank == 1 && s->input[1].dims[0] >= 0 && s->input[1].dims[0] <= HR_MAX_RANK) {
         s->output[0].rank = (int)s->input[1].dims[0];
         for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
@@ -111,6 +123,9 @@ static hr_status expand_compute(hr_kernel *k, hr_error *err)
     HR_TRY(shaping_expand(k->input[0]->shape, hr_int_at(k->input[1], 0), &shape, err));
     return hr_kernel_pass(k, 0, 0, shape, err);
 }
+
+/* The same numbers as a scalar or a vector. */
+static bool shaping_known(hr_node node, hr_shape *numbers) { return hr_known_numbers(hr_node_input(node, 0), numbers); }
 
 /* ---- Squeeze ---- */
 
@@ -195,6 +210,7 @@ const hr_graph_op hr_graph_ops_shaping_ops[] = {
         .traits = HR_CHEAP,
         .shape = reshape_shape,
         .compute = reshape_compute,
+        .known = shaping_known,
         .gradient = reshape_gradient,
     },
     {
@@ -204,6 +220,7 @@ const hr_graph_op hr_graph_ops_shaping_ops[] = {
         .traits = HR_CHEAP,
         .shape = expand_shape,
         .compute = expand_compute,
+        .known = shaping_known,
         .gradient = reshape_gradient,
     },
     {
@@ -213,6 +230,7 @@ const hr_graph_op hr_graph_ops_shaping_ops[] = {
         .traits = HR_CHEAP,
         .shape = squeeze_shape,
         .compute = squeeze_compute,
+        .known = shaping_known,
         .gradient = reshape_gradient,
     },
     {

@@ -37,9 +37,22 @@ static hr_status slice_shape(hr_infer *s, hr_error *err)
     if (other_length(s->input[1], s->input[0].rank) || other_length(s->input[2], s->input[0].rank))
         return hr_infer_refuse(s, err, "begin and size for each dimension");
     if (s->input[0].rank >= 0 && begin && size) return slice_bounds(s->input[0], begin, size, at, &s->output[0], err);
-    s->output[0].rank = s->input[0].rank;
-    for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
+    s->output[0] = hr_shape_of_rank(s->input[0].rank);
     return HR_OK;
+}
+
+/* A part of a vector. */
+static bool slice_known(hr_node node, hr_shape *numbers)
+{
+    hr_shape all, begin, size;
+    if (!hr_known_numbers(hr_node_input(node, 0), &all) || !hr_known_numbers(hr_node_input(node, 1), &begin) ||
+        !hr_known_numbers(hr_node_input(node, 2), &size) || begin.rank != 1 || begin.dims[0] < 0)
+        return false;
+    if (hr_node_shape(node).rank != 1 || hr_node_shape(node).dims[0] < 0) return false;
+    numbers->rank = (int)hr_node_shape(node).dims[0];
+    if (begin.dims[0] + numbers->rank > all.rank) return false;
+    for (int i = 0; i < numbers->rank; i++) numbers->dims[i] = all.dims[begin.dims[0] + i];
+    return true;
 }
 
 static hr_status slice_compute(hr_kernel *k, hr_error *err)
@@ -51,7 +64,7 @@ static hr_status slice_compute(hr_kernel *k, hr_error *err)
     HR_TRY(slice_bounds(k->input[0]->shape, k->input[1], k->input[2], at, &shape, err));
     if (hr_shape_equal(shape, k->input[0]->shape)) return hr_kernel_pass(k, 0, 0, shape, err);
     HR_TRY(hr_kernel_begin_output(k, 0, shape, &scratch, &out, err));
-    hr_copy_block(k->input[0], at, out, zero, shape);
+    hr_copy_block(k, k->input[0], at, out, zero, shape);
     return hr_kernel_end_output(k, 0, &scratch, out, err);
 }
 
@@ -90,8 +103,7 @@ static hr_status slice_pad_shape(hr_infer *s, hr_error *err)
     if (other_length(s->input[1], s->input[0].rank)) return hr_infer_refuse(s, err, "paddings for each dimension");
     if (s->inputs == 3) HR_TRY(hr_expect_rank("constant_values", s->input[2], 0, err));
     if (s->input[0].rank >= 0 && paddings) return pad_bounds(s->input[0], paddings, at, &s->output[0], err);
-    s->output[0].rank = s->input[0].rank;
-    for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
+    s->output[0] = hr_shape_of_rank(s->input[0].rank);
     return HR_OK;
 }
 
@@ -104,13 +116,16 @@ static hr_status slice_pad_compute(hr_kernel *k, hr_error *err)
     HR_TRY(pad_bounds(k->input[0]->shape, k->input[1], at, &shape, err));
     if (k->inputs == 3) HR_TRY(hr_expect_rank("constant_values", k->input[2]->shape, 0, err));
     HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
-    const size_t size = hr_dtype_size(out->dtype);
     if (k->inputs == 3) {
-        for (int64_t i = 0; i < out->count; i++) memcpy((char *)out->data + (size_t)i * size, k->input[2]->data, size);
+        hr_walk fill;
+        hr_walk_begin(&fill, shape);
+        hr_walk_add(&fill, out);
+        hr_walk_add(&fill, k->input[2]);
+        hr_walk_copy(k, &fill, hr_dtype_size(out->dtype));
     } else if (out->count) {
-        memset(out->data, 0, (size_t)out->count * size);
+        memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
     }
-    hr_copy_block(k->input[0], zero, out, at, k->input[0]->shape);
+    hr_copy_block(k, k->input[0], zero, out, at, k->input[0]->shape);
     return HR_OK;
 }
 
@@ -131,6 +146,7 @@ const hr_graph_op hr_graph_ops_slice_op[] = {
         .types = "T:any; Index:indices",
         .shape = slice_shape,
         .compute = slice_compute,
+        .known = slice_known,
         .gradient = slice_gradient,
     },
     {

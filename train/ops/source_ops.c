@@ -18,6 +18,11 @@ static hr_status const_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
+static bool const_known(hr_node node, hr_shape *numbers)
+{
+    return hr_shape_from_tensor(hr_node_attr(node, "value")->tensor, numbers);
+}
+
 /* A function's input in a file may say what it is a handle of. */
 static void placeholder_handle(hr_infer *s)
 {
@@ -53,6 +58,7 @@ const hr_graph_op hr_graph_ops_source_ops[] = {
         .traits = HR_FIXED | HR_NO_GRADIENT,
         .shape = const_shape,
         .compute = const_compute,
+        .known = const_known,
     },
     {
         .head = HR_GRAPH_OP_HEAD,

@@ -10,7 +10,7 @@ static hr_status split_pieces(hr_kernel *k, const hr_tensor *value, int axis, co
         hr_tensor scratch, *out;
         shape.dims[axis] = lengths[i];
         HR_TRY(hr_kernel_begin_output(k, i, shape, &scratch, &out, err));
-        hr_copy_block(value, at, out, zero, shape);
+        hr_copy_block(k, value, at, out, zero, shape);
         HR_TRY(hr_kernel_end_output(k, i, &scratch, out, err));
         at[axis] += lengths[i];
     }

@@ -2,42 +2,18 @@
 #include <headrace/kernels.h>
 #include <string.h>
 
-/* ---- copying along strides: value i of the output comes from a place that follows from its indices ---- */
-
-/* Fills `out` from `in`, whose index in dimension d of the output moves by stride[d] values; period[d], unless 0, wraps
- * it around. */
-static void gather_strided(const hr_tensor *in, const int64_t *stride, const int64_t *period, hr_tensor *out)
-{
-    const size_t size = hr_dtype_size(in->dtype);
-    const int rank = out->shape.rank;
-    int64_t index[HR_MAX_RANK] = {0};
-    const char *from = in->data;
-    char *to = out->data;
-    for (int64_t i = 0; i < out->count; i++, to += size) {
-        int64_t at = 0;
-        for (int d = 0; d < rank; d++) at += (period[d] ? index[d] % period[d] : index[d]) * stride[d];
-        memcpy(to, from + (size_t)at * size, size);
-        for (int d = rank - 1; d >= 0; d--) {
-            if (++index[d] < out->shape.dims[d]) break;
-            index[d] = 0;
-        }
-    }
-}
-
-static void row_major(hr_shape s, int64_t *stride)
-{
-    int64_t step = 1;
-    for (int d = s.rank - 1; d >= 0; d--) {
-        stride[d] = step;
-        step *= s.dims[d];
-    }
-}
-
-static hr_status tile_fill(hr_kernel *k, hr_shape shape, const int64_t *stride, const int64_t *period, hr_error *err)
+/* Output 0 of shape `shape` from input 0; `w` walks through the places of the output in their order and has no operand
+ * yet: the input moves by `step` bytes. */
+static hr_status tile_fill(hr_kernel *k, hr_shape shape, hr_walk *w, const int64_t *step, hr_error *err)
 {
     hr_tensor scratch, *out;
+    int64_t row_major[HR_WALK_RANK];
     HR_TRY(hr_kernel_begin_output(k, 0, shape, &scratch, &out, err));
-    gather_strided(k->input[0], stride, period, out);
+    int64_t size = (int64_t)hr_dtype_size(out->dtype);
+    for (int d = w->rank - 1; d >= 0; size *= w->dims[d--]) row_major[d] = size;
+    hr_walk_add_strided(w, out->data, row_major);
+    hr_walk_add_strided(w, k->input[0]->data, step);
+    hr_walk_copy(k, w, hr_dtype_size(out->dtype));
     return hr_kernel_end_output(k, 0, &scratch, out, err);
 }
 
@@ -45,10 +21,9 @@ static hr_status tile_fill(hr_kernel *k, hr_shape shape, const int64_t *stride, 
 
 static hr_status broadcast_shape(hr_infer *s, hr_error *err)
 {
-    const hr_tensor *value = hr_infer_value(s, 1);
     hr_shape to, both;
-    if (value) {
-        if (!hr_shape_from_tensor(value, &to) || !hr_shape_broadcast(s->input[0], to, &both))
+    if (hr_infer_numbers(s, 1, &to)) {
+        if (!hr_shape_broadcast(s->input[0], to, &both))
             return hr_infer_refuse(s, err, "a shape that the input broadcasts to");
         s->output[0] = to;
     } else if (s->input[1].rank == 1 && s->input[1].dims[0] >= 0 && s->input[1].dims[0] <= HR_MAX_RANK) {
@@ -63,54 +38,24 @@ static hr_status broadcast_shape(hr_infer *s, hr_error *err)
     return HR_OK;
 }
 
-typedef struct spread {
-    const float *from;
-    float *to;
-    int64_t inner;
-    int step;
-    const hr_broadcast *plan;
-} spread;
-
-/* Runs of one value or of a row, the common cases, for floats. */
-static void spread_runs(int64_t first, int64_t last, void *user)
-{
-    const spread *w = user;
-    for (int64_t i = first; i < last; i++) {
-        int64_t a, b;
-        hr_broadcast_run(w->plan, i, &a, &b);
-        float *to = w->to + i * w->inner;
-        if (w->step) {
-            memcpy(to, w->from + a, (size_t)w->inner * sizeof *to);
-        } else {
-            for (int64_t j = 0; j < w->inner; j++) to[j] = w->from[a];
-        }
-    }
-}
-
 static hr_status broadcast_compute(hr_kernel *k, hr_error *err)
 {
     const hr_tensor *in = k->input[0];
     char a[128], b[128];
-    hr_shape to;
-    hr_broadcast plan;
-    hr_tensor *out;
+    hr_shape to, both;
+    hr_tensor scratch, *out;
+    hr_walk w;
     HR_TRY(hr_shape_input(k->input[1], &to, err));
-    HR_TRY(hr_broadcast_plan(in->shape, to, &plan, err));
-    if (!hr_shape_equal(plan.shape, to))
+    if (!hr_shape_broadcast(in->shape, to, &both) || !hr_shape_equal(both, to))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "Incompatible shapes: %s vs. %s",
                        hr_shape_text(in->shape, a, sizeof a), hr_shape_text(to, b, sizeof b));
     if (hr_shape_equal(in->shape, to)) return hr_kernel_pass(k, 0, 0, to, err);
-    if (in->dtype == HR_FLOAT) {
-        HR_TRY(hr_kernel_output(k, 0, to, &out, err));
-        spread w = {in->data, out->data, plan.inner, plan.step_a, &plan};
-        if (out->count) hr_kernel_parallel(k, plan.outer, (double)plan.inner * .2 + 10, spread_runs, &w);
-        return HR_OK;
-    }
-    int64_t stride[HR_MAX_RANK] = {0}, own[HR_MAX_RANK], whole[HR_MAX_RANK] = {0};
-    row_major(in->shape, own);
-    for (int d = 1; d <= in->shape.rank; d++)
-        if (in->shape.dims[in->shape.rank - d] != 1) stride[to.rank - d] = own[in->shape.rank - d];
-    return tile_fill(k, to, stride, whole, err);
+    HR_TRY(hr_kernel_begin_output(k, 0, to, &scratch, &out, err));
+    hr_walk_begin(&w, to);
+    hr_walk_add(&w, out);
+    hr_walk_add(&w, in);
+    hr_walk_copy(k, &w, hr_dtype_size(out->dtype));
+    return hr_kernel_end_output(k, 0, &scratch, out, err);
 }
 
 static void broadcast_gradient(hr_backward *b)
@@ -147,18 +92,25 @@ static hr_status tile_shape(hr_infer *s, hr_error *err)
     const hr_tensor *value = hr_infer_value(s, 1);
     if (known_length(s->input[1], s->input[0].rank)) return hr_infer_refuse(s, err, "a multiple for each dimension");
     if (s->input[0].rank >= 0 && value) return tiled(s->input[0], value, &s->output[0], err);
-    s->output[0].rank = s->input[0].rank;
-    for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
+    s->output[0] = hr_shape_of_rank(s->input[0].rank);
     return HR_OK;
 }
 
+/* Each dimension is two: how often, along which the input stands still, and its own. */
 static hr_status tile_compute(hr_kernel *k, hr_error *err)
 {
-    int64_t stride[HR_MAX_RANK];
+    const hr_tensor *in = k->input[0];
+    int64_t own[HR_MAX_RANK] = {0}, step[HR_WALK_RANK] = {0};
     hr_shape shape = {0, {0}};
-    HR_TRY(tiled(k->input[0]->shape, k->input[1], &shape, err));
-    row_major(k->input[0]->shape, stride);
-    return tile_fill(k, shape, stride, k->input[0]->shape.dims, err);
+    hr_walk w = {.rank = 2 * in->shape.rank};
+    HR_TRY(tiled(in->shape, k->input[1], &shape, err));
+    hr_walk_steps(in, own);
+    for (int d = 0; d < shape.rank; d++) {
+        w.dims[2 * d] = hr_int_at(k->input[1], d);
+        w.dims[2 * d + 1] = in->shape.dims[d];
+        step[2 * d + 1] = own[d];
+    }
+    return tile_fill(k, shape, &w, step, err);
 }
 
 /* [m0, d0, m1, d1, ...], summed over the multiples. */
@@ -212,20 +164,21 @@ static hr_status transpose_shape(hr_infer *s, hr_error *err)
     int from[HR_MAX_RANK];
     if (known_length(s->input[1], s->input[0].rank)) return hr_infer_refuse(s, err, "an axis for each dimension");
     if (s->input[0].rank >= 0 && value) return permuted(s->input[0], value, &s->output[0], from, err);
-    s->output[0].rank = s->input[0].rank;
-    for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
+    s->output[0] = hr_shape_of_rank(s->input[0].rank);
     return HR_OK;
 }
 
 static hr_status transpose_compute(hr_kernel *k, hr_error *err)
 {
     int from[HR_MAX_RANK];
-    int64_t own[HR_MAX_RANK], stride[HR_MAX_RANK], whole[HR_MAX_RANK] = {0};
+    int64_t own[HR_MAX_RANK] = {0}, step[HR_MAX_RANK] = {0};
     hr_shape shape = {0, {0}};
+    hr_walk w;
     HR_TRY(permuted(k->input[0]->shape, k->input[1], &shape, from, err));
-    row_major(k->input[0]->shape, own);
-    for (int d = 0; d < shape.rank; d++) stride[d] = own[from[d]];
-    return tile_fill(k, shape, stride, whole, err);
+    hr_walk_steps(k->input[0], own);
+    for (int d = 0; d < shape.rank; d++) step[d] = own[from[d]];
+    hr_walk_begin(&w, shape);
+    return tile_fill(k, shape, &w, step, err);
 }
 
 static void transpose_gradient(hr_backward *b)

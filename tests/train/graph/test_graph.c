@@ -4,6 +4,7 @@
 #include <headrace/graph_op.h>
 #include <headrace/ops.h>
 
+#include <stdio.h>
 #include <string.h>
 
 static hr_graph *g;
@@ -160,6 +161,99 @@ static void shapes_are_inferred_as_far_as_they_are_known(void **state)
     assert_shape(hr_node_shape(hr_reduce_sum(y, .axes = HR_I64(0), .axis_count = 1)), HR_SHAPE(5));
 }
 
+static void shapes_that_are_computed_from_shapes_are_known_as_far_as_these_are(void **state)
+{
+    (void)state;
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 6)), shape = hr_shape_of(x);
+    const hr_node columns = hr_slice(shape, hr_ints(g, HR_I64(1), 1), hr_ints(g, HR_I64(1), 1));
+    const hr_node five = hr_ints(g, HR_I64(5), 1), two_d[] = {five, columns};
+    assert_shape(hr_node_shape(hr_fill(shape, hr_scalar(g, HR_FLOAT, 1))), HR_SHAPE(-1, 6));
+    assert_shape(hr_node_shape(hr_fill(hr_concat(two_d, 2, 0), hr_scalar(g, HR_FLOAT, 1))), HR_SHAPE(5, 6));
+    const hr_node scalar = hr_reshape(columns, hr_ints(g, NULL, 0));
+    const hr_node packed = hr_new_node(g, "Pack", HR_INPUTS(hr_cast_to(scalar, HR_INT64), hr_scalar(g, HR_INT64, -1)));
+    assert_shape(hr_node_shape(hr_reshape(hr_placeholder(g, HR_FLOAT, HR_SHAPE(4, 3)), packed)), HR_SHAPE(6, 2));
+    assert_shape(hr_node_shape(hr_reshape(x, packed)), HR_SHAPE(6, -1));
+    const hr_node rank = hr_rank_of(x);
+    assert_shape(hr_node_shape(hr_expand_dims(x, rank)), HR_SHAPE(-1, 6, 1));
+    /* A chain that is too long to follow is unknown, not an error. */
+    hr_node far = shape;
+    for (int i = 0; i < 100; i++) far = hr_cast_to(far, i % 2 ? HR_INT32 : HR_INT64);
+    assert_shape(hr_node_shape(hr_fill(far, hr_scalar(g, HR_FLOAT, 1))), HR_SHAPE(-1, -1));
+    assert_null(hr_graph_error(g));
+}
+
+static hr_status patterns_compute(hr_kernel *k, hr_error *err)
+{
+    return hr_kernel_pass(k, 0, 0, k->input[0]->shape, err);
+}
+
+/* The shape of a node of an op with the pattern, for inputs of these shapes. */
+static hr_shape by_pattern(const char *shapes, hr_shape a, hr_shape b, const char **error)
+{
+    hr_graph *own = hr_graph_new();
+    const hr_graph_op op = {.head = HR_GRAPH_OP_HEAD,
+                            .name = "Test>Pattern",
+                            .inputs = "a:float, b:float",
+                            .outputs = "c:float",
+                            .compute = patterns_compute,
+                            .shapes = shapes};
+    hr_graph_use(own, &op);
+    const hr_node x = hr_placeholder(own, HR_FLOAT, a), y = hr_placeholder(own, HR_FLOAT, b);
+    const hr_shape out = hr_node_shape(hr_new_node(own, "Test>Pattern", HR_INPUTS(x, y)));
+    static char text[512];
+    snprintf(text, sizeof text, "%s", hr_graph_error(own) ? hr_graph_error(own)->text : "");
+    *error = text;
+    hr_graph_free(own);
+    return out;
+}
+
+static void shapes_are_declared_by_patterns(void **state)
+{
+    (void)state;
+    const hr_shape unknown = HR_UNKNOWN_SHAPE;
+    const struct {
+        const char *shapes;
+        hr_shape a, b, out;
+        const char *error; /* or a part of it */
+    } cases[] = {
+        {"=1", HR_SHAPE(2), HR_SHAPE(3, -1), HR_SHAPE(3, -1), NULL},
+        {"[]", HR_SHAPE(2), unknown, HR_SCALAR, NULL},
+        {"?", HR_SHAPE(2), HR_SHAPE(2), unknown, NULL},
+        {"[m,k], [k,n] -> [m,n]", HR_SHAPE(2, 3), HR_SHAPE(3, 4), HR_SHAPE(2, 4), NULL},
+        {"[m,k], [k,n] -> [m,n]", unknown, HR_SHAPE(3, 4), HR_SHAPE(-1, 4), NULL},
+        {"[m,k], [k,n] -> [m,k]", HR_SHAPE(2, -1), HR_SHAPE(3, 4), HR_SHAPE(2, 3), NULL},
+        {"[m,k], [k,n] -> [m,n]", HR_SHAPE(2, 3), HR_SHAPE(4, 5), unknown,
+         "Dimensions must be equal, but are 3 and 4, with input shapes: [2,3], [4,5]"},
+        {"[m,k], [k,n] -> [m,n]", HR_SHAPE(2), HR_SHAPE(4, 5), unknown, "Shape must be rank 2 but is rank 1"},
+        {"[n,...], [n] -> [...]", HR_SHAPE(2, 3, 4), HR_SHAPE(2), HR_SHAPE(3, 4), NULL},
+        {"[...,n], [...] -> [n,...]", HR_SHAPE(-1, 3, 4), HR_SHAPE(5, 3), HR_SHAPE(4, 5, 3), NULL},
+        {"[...,n], [...] -> [n,...]", HR_SHAPE(6, 3, 4), HR_SHAPE(5, 3), unknown, "same in all inputs"},
+        {"[n,...], ? -> [...]", HR_SCALAR, HR_SHAPE(2), unknown, "at least rank 1"},
+        {"[?,2], ? -> [7,?]", HR_SHAPE(9, 2), unknown, HR_SHAPE(7, -1), NULL},
+        {"[?,2], ? -> [7,?]", HR_SHAPE(9, 3), unknown, unknown, "2 and 3"},
+        {"bcast", HR_SHAPE(2, 1), HR_SHAPE(3), HR_SHAPE(2, 3), NULL},
+        {"bcast(1,0)", HR_SHAPE(2), HR_SHAPE(3), unknown, "broadcast"},
+        {"merge", HR_SHAPE(-1, 1), HR_SHAPE(3, -1), HR_SHAPE(3, 1), NULL},
+        {"merge", HR_SHAPE(2, 1), HR_SHAPE(3, 1), unknown, "one shape"},
+        {"[a,", HR_SCALAR, HR_SCALAR, unknown, "expected a letter"},
+        {"=", HR_SCALAR, HR_SCALAR, unknown, "number of an input"},
+        {"=2", HR_SCALAR, HR_SCALAR, unknown, "expected input 2"},
+        {"reduce(0)", HR_SCALAR, HR_SCALAR, unknown, "as many inputs"},
+        {"[m] [n]", HR_SCALAR, HR_SCALAR, unknown, "',' or '->'"},
+        {"[...,...]", HR_SCALAR, HR_SCALAR, unknown, "one '...'"},
+        {"[a,b,c,d,e,f,g,h,i]", HR_SCALAR, HR_SCALAR, unknown, "fewer dimensions"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *error;
+        const hr_shape out = by_pattern(cases[i].shapes, cases[i].a, cases[i].b, &error);
+        if (cases[i].error)
+            assert_text_contains(error, cases[i].error);
+        else
+            assert_string_equal(error, "");
+        assert_shape(out, cases[i].out);
+    }
+}
+
 static void an_error_names_node_and_shapes_and_sticks(void **state)
 {
     (void)state;
@@ -171,8 +265,8 @@ static void an_error_names_node_and_shapes_and_sticks(void **state)
     hr_node after = hr_relu(hr_add(bad, a));
     assert_false(hr_node_exists(bad));
     assert_false(hr_node_exists(after));
-    assert_string_equal(hr_graph_error(g)->text, "node 'dnn/MatMul' (MatMul): expected inner dimensions to agree, got "
-                                                 "[512,3] and [4,1]");
+    assert_string_equal(hr_graph_error(g)->text, "node 'dnn/MatMul' (MatMul): expected inner dimensions to agree, "
+                                                 "with input shapes: [512,3], [4,1]");
     hr_session *s = hr_session_new(g, .workers = &(int){0});
     hr_error err;
     assert_status(hr_session_run(s, NULL, 0, &a, 1, NULL, &err), HR_INVALID_ARGUMENT);
@@ -402,6 +496,8 @@ int main(void)
         TEST(an_op_reads_a_variable_that_is_its_input),
         TEST(a_read_under_control_dependencies_is_a_new_one),
         TEST(shapes_are_inferred_as_far_as_they_are_known),
+        TEST(shapes_that_are_computed_from_shapes_are_known_as_far_as_these_are),
+        TEST(shapes_are_declared_by_patterns),
         TEST(an_error_names_node_and_shapes_and_sticks),
         TEST(mixed_types_are_refused),
         TEST(unknown_ops_and_attributes_are_refused),

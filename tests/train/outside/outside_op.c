@@ -5,48 +5,12 @@
 
 /* ---- SquaredGap ---- */
 
-#define GAP(T, U, DTYPE, SUFFIX)                                                                                       \
-    static void gap_##SUFFIX(const T *a, int step_a, const T *b, int step_b, T *out, int64_t n)                        \
-    {                                                                                                                  \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const U gap = (U)((U)a[i * step_a] - (U)b[i * step_b]);                                                    \
-            out[i] = (T)(gap * gap);                                                                                   \
-        }                                                                                                              \
-    }
-HR_NUMBER_TYPES(GAP)
+HR_BINARY(gap, (x - y) * (x - y), floats, halves)
+HR_BINARY(gap, ((U)x - (U)y) * ((U)x - (U)y), ints)
 
-static hr_status gap_compute(hr_kernel *k, hr_error *err)
-{
-    hr_broadcast plan;
-    hr_tensor *out;
-    HR_TRY(hr_broadcast_plan(k->input[0]->shape, k->input[1]->shape, &plan, err));
-    HR_TRY(hr_kernel_output(k, 0, plan.shape, &out, err));
-    for (int64_t i = 0; i < plan.outer; i++) {
-        int64_t a, b;
-        hr_broadcast_run(&plan, i, &a, &b);
-        switch (out->dtype) {
-#define RUN(T, U, DTYPE, SUFFIX)                                                                                       \
-    case DTYPE:                                                                                                        \
-        gap_##SUFFIX((const T *)k->input[0]->data + a, plan.step_a, (const T *)k->input[1]->data + b, plan.step_b,     \
-                     (T *)out->data + i * plan.inner, plan.inner);                                                     \
-        break;
-            HR_NUMBER_TYPES(RUN)
-#undef RUN
-        default:
-            break;
-        }
-    }
-    return HR_OK;
-}
-
-/* 2 (a - b) for a, its negative for b. */
-static void gap_gradient(hr_backward *b)
-{
-    const hr_node x = b->input[0], y = b->input[1];
-    const hr_node slope = hr_mul(hr_scalar_like(x, 2), hr_sub(x, y)), g = hr_mul(b->grad[0], slope);
-    b->out[0] = hr_dense_gradient(hr_gradient_unbroadcast(g, x, y));
-    b->out[1] = hr_dense_gradient(hr_gradient_unbroadcast(hr_neg(g), y, x));
-}
+/* 2 (x - y) for x, its negative for y. */
+static hr_node slope(hr_node x, hr_node y) { return hr_mul(hr_scalar_like(x, 2), hr_sub(x, y)); }
+HR_BINARY_GRADIENT(gap, hr_mul(g, slope(x, y)), hr_neg(hr_mul(g, slope(x, y))))
 
 /* ---- Reverse ---- */
 
@@ -76,17 +40,8 @@ static hr_status reverse_compute(hr_kernel *k, hr_error *err)
 }
 
 const hr_graph_op outside_ops[] = {
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "Outside>SquaredGap",
-        .inputs = "a:T, b:T",
-        .outputs = "gap:T",
-        .attrs = "T:numbers",
-        .traits = HR_COMMUTATIVE,
-        .shape = hr_infer_broadcast,
-        .compute = gap_compute,
-        .gradient = gap_gradient,
-    },
+    HR_BROADCAST_OP("Outside>SquaredGap", HR_COMMUTATIVE, .5, .inputs = "a:T, b:T", .outputs = "gap:T",
+                    .attrs = "T:type", .kernels = HR_KERNELS(gap, floats, halves, ints), .gradient = gap_gradient),
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Outside>Reverse",

@@ -114,24 +114,34 @@ typedef struct longer_op {
 static void ops_of_older_and_newer_headers_fit(void **state)
 {
     (void)state;
-    static hr_graph_op older, other; /* the graph and its session borrow them until they are freed, after this test */
+    static hr_graph_op older, without,
+        other; /* the graph and its session borrow them until they are freed, after this test */
     static longer_op newer, beyond;
-    older = other = newer.op = beyond.op = outside_ops[0];
+    without = other = newer.op = beyond.op = outside_ops[0];
+    older = outside_ops[1];
     beyond.further = &newer;
     older.head.struct_size = offsetof(hr_graph_op, gradient);
     older.gradient = (void (*)(hr_backward *))(uintptr_t)1; /* lies beyond it, and is not looked at */
     older.name = "Outside>Older";
+    without.head.struct_size = offsetof(hr_graph_op, kernels);
+    without.name = "Outside>Without";
     newer.op.head.struct_size = beyond.op.head.struct_size = sizeof newer;
     newer.op.name = "Outside>Newer";
     other.head.abi_version = HR_GRAPH_OP_ABI + 1;
     hr_graph_use(g, &older);
+    hr_graph_use(g, &without);
     hr_graph_use(g, &newer.op);
     const hr_node x = floats(1, 2, (const float[]){1, 4}), y = floats(1, 2, (const float[]){0, 1});
-    const hr_node gap = hr_new_node(g, "Outside>Older", HR_INPUTS(x, y));
-    expect_floats(gap, 2, (const float[]){1, 9});
+    const hr_node back = hr_new_node(g, "Outside>Older", HR_INPUTS(x, hr_scalar(g, HR_INT32, 1)));
+    expect_floats(back, 2, (const float[]){4, 1});
     expect_floats(hr_new_node(g, "Outside>Newer", HR_INPUTS(x, y)), 2, (const float[]){1, 9});
+    const hr_node gap = hr_new_node(g, "Outside>Without", HR_INPUTS(x, y));
+    hr_error err;
+    hr_tensor none;
+    assert_status(hr_session_run(s, NULL, 0, &gap, 1, &none, &err), HR_INVALID_ARGUMENT); /* its table is not seen */
+    assert_string_equal(err.kind, "graph.kernel");
     hr_gradient out;
-    hr_gradients(&gap, 1, &x, 1, &out); /* there is none */
+    hr_gradients(&back, 1, &x, 1, &out); /* there is none */
     assert_string_equal(hr_graph_error(g)->kind, "graph.gradient");
     const hr_graph_op *const refused[] = {&beyond.op, &other, NULL};
     for (int i = 0; i < 3; i++) {
