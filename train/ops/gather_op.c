@@ -1,5 +1,5 @@
 /* Rows taken by index: Gather, GatherV2, ResourceGather. The gradient of rows taken along axis 0 stays slices; along
- * another axis it is a dense sum by index (segment_op.c). */
+ * another axis it is a dense sum by index (segment_ops.c). */
 #include <headrace/kernels.h>
 #include <string.h>
 

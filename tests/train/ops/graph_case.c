@@ -46,7 +46,7 @@ static const char *declared(const hr_graph_op *op, const char *name)
 static hr_view hex_text(const cJSON *json)
 {
     const hr_view text = golden_hex(json);
-    return text.size < 0 ? (hr_view){"", 0} : text;
+    return text.size < 0 ? (hr_view){NULL, 0} : text;
 }
 
 static bool read_list(const cJSON *list, const char *kind, hr_attr *out)
@@ -115,7 +115,7 @@ static bool read_attr(const cJSON *json, const hr_graph_op *op, hr_attr *out, hr
 
 static void free_attr(hr_attr *a)
 {
-    if (a->kind == HR_ATTR_STRING && a->s.size > 0) free((void *)a->s.data);
+    if (a->kind == HR_ATTR_STRING) free((void *)a->s.data);
     if (a->kind >= HR_ATTR_INTS) free((void *)a->ints);
 }
 

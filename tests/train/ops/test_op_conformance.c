@@ -152,8 +152,29 @@ static hr_shape part_of_common(trial *t, int first, int count)
     return hr_shape_count(shape) <= MAX_VALUES ? shape : HR_SCALAR;
 }
 
+/* As the op's pattern says: each letter has one length in a trial, and "..." is one list of dimensions. */
+static bool shape_by_pattern(trial *t, hr_shape *out)
+{
+    const hr__shapes *said = t->sig->shapes;
+    if (!said || t->inputs >= said->inputs || said->input[t->inputs].kind != HR__DIMS) return false;
+    const hr__shape_pattern *p = &said->input[t->inputs];
+    *out = (hr_shape){0, {0}};
+    for (int i = 0; i <= p->rank; i++) {
+        for (int j = 1; i == p->rest && j < t->common.rank && out->rank < HR_MAX_RANK - p->rank; j++)
+            out->dims[out->rank++] = t->common.dims[j];
+        if (i == p->rank) break;
+        const uint64_t letter = (uint64_t)(HR__LETTER - p->dim[i]);
+        out->dims[out->rank++] = p->dim[i] >= 0    ? p->dim[i]
+                                 : p->dim[i] == -1 ? below(t, 5)
+                                                   : hr_random_below(t->key, UINT64_MAX - letter, 4);
+    }
+    return hr_shape_count(*out) >= 0 && hr_shape_count(*out) <= MAX_VALUES;
+}
+
 static hr_shape input_shape(trial *t, bool index)
 {
+    hr_shape pattern;
+    if (t->in_tune && !one_in(t, 4) && shape_by_pattern(t, &pattern)) return pattern;
     hr_shape shape = t->common;
     const int64_t kind = t->in_tune && !one_in(t, 8) ? index * 30 : below(t, 100);
     if (t->alone == t->inputs) return shape;
