@@ -120,8 +120,10 @@ hr_status hr__shapes_infer(const hr__shapes *shapes, hr_infer *s, hr_error *err)
     memset(b.letter, -1, sizeof b.letter);
     for (int i = 0; i < shapes->inputs && i < s->inputs; i++)
         HR_TRY(bind_input(&b, &shapes->input[i], s->input[i], err));
-    for (int i = 0; i < s->outputs; i++)
-        HR_TRY(
-            pattern_shape(s, &shapes->output[i < shapes->outputs ? i : shapes->outputs - 1], &b, &s->output[i], err));
+    for (int i = 0; i < s->outputs; i++) {
+        const hr__shape_pattern *p = &shapes->output[i < shapes->outputs ? i : shapes->outputs - 1];
+        HR_TRY(pattern_shape(s, p, &b, &s->output[i], err));
+        if (p->kind == HR__MERGE && p->rank == 1) hr_infer_pass_handle(s, p->dim[0], i);
+    }
     return HR_OK;
 }
