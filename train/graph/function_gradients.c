@@ -323,12 +323,13 @@ static bool extend_call(caller *c)
                     : c->branches == 1        ? hr_node_shape(f[0]->output[i])
                                               : HR_UNKNOWN_SHAPE;
     }
-    for (int i = 0; i < c->branches; i++) set_function(&attrs[i == 0 ? 0 : 1], &func[i], branch_attr(c, i), f[i]);
-    changes = c->branches == 1 ? 1 : 2;
-    if (c->attr && c->branches != 1)
-        attrs[0] = (hr_attr){.name = c->attr, .kind = HR_ATTR_FUNCS, .count = c->branches, .funcs = func}, changes = 1;
+    for (int i = 0; i < c->branches; i++) func[i] = (hr_func){f[i]->name, NULL, 0};
+    for (int i = 0; i < (c->attr ? 1 : 2); i++)
+        attrs[changes++] = (hr_attr){.name = branch_attr(c, i), .kind = HR_ATTR_FUNC, .func = &func[i]};
+    if (c->attr && c->first == 1)
+        attrs[0] = (hr_attr){.name = c->attr, .kind = HR_ATTR_FUNCS, .count = c->branches, .funcs = func};
     attrs[changes++] = HR_TYPES_ATTR("Tout", types, f[0]->outputs);
-    attrs[changes++] = (hr_attr){.name = c->branches == 1 && !c->first ? "_output_shapes" : "output_shapes",
+    attrs[changes++] = (hr_attr){.name = c->first == 0 ? "_output_shapes" : "output_shapes",
                                  .kind = HR_ATTR_SHAPES,
                                  .count = f[0]->outputs,
                                  .shapes = shapes};
@@ -356,26 +357,30 @@ static bool call_branch(caller *c, int i)
     return call_derivative(b, d, in, c->out);
 }
 
-typedef struct branch_call {
+/* The branches are made in their order. */
+typedef struct branch_calls {
     caller *c;
-    int count;
-} branch_call;
+    int next, results;
+} branch_calls;
 
-static void branch_nodes(const branch_call *call, int i, hr_node *results)
+static void next_branch(hr_graph *body, hr_node *results, void *user)
 {
-    if (call_branch(call->c, i)) memcpy(results, call->c->out, sizeof *results * (size_t)call->count);
+    branch_calls *calls = user;
+    (void)body;
+    if (call_branch(calls->c, calls->next++)) memcpy(results, calls->c->out, sizeof *results * (size_t)calls->results);
 }
 
-static void then_nodes(hr_graph *body, hr_node *results, void *user)
+static void call_derivatives(caller *c, int results)
 {
-    (void)body;
-    branch_nodes(user, 0, results);
-}
-
-static void else_nodes(hr_graph *body, hr_node *results, void *user)
-{
-    (void)body;
-    branch_nodes(user, 1, results);
+    hr_branch_fn *branch[MAX_BRANCHES];
+    branch_calls calls = {c, 0, results};
+    for (int i = 0; i < c->branches; i++) branch[i] = next_branch;
+    if (c->first == 0)
+        call_branch(c, 0);
+    else if (c->attr)
+        hr_switch_case(c->b->input[0], branch, c->branches, &calls, c->out, results);
+    else
+        hr_cond(c->b->input[0], next_branch, next_branch, &calls, c->out, results);
 }
 
 static void set_gradient_shape(hr_node gradient, hr_node of)
@@ -414,11 +419,7 @@ static void derive_call(caller *c)
         if (!failed(b)) hr__graph_no_memory(hr__root(b->graph), "a gradient");
         return;
     }
-    branch_call call = {c, wanted};
-    if (c->branches == 1)
-        call_branch(c, 0);
-    else
-        hr_cond(b->input[0], then_nodes, else_nodes, &call, c->out, wanted);
+    call_derivatives(c, wanted);
     for (int i = 0, n = 0; i < b->inputs - c->first; i++) {
         if (!c->wanted[i]) continue;
         set_gradient_shape(c->out[n], b->input[c->first + i]);
@@ -436,6 +437,12 @@ static void derive_caller(hr_backward *b, const char *attr, int branches, int fi
     *c = (caller){.b = b, .attr = attr, .branches = branches, .first = first};
     derive_call(c);
     hr_free(c);
+}
+
+void hr_case_gradient(hr_backward *b)
+{
+    const hr_attr *branches = hr_node_attr(b->node, "branches");
+    derive_caller(b, "branches", branches ? branches->count : 0, 1);
 }
 
 void hr_call_gradient(hr_backward *b) { derive_caller(b, "f", 1, 0); }

@@ -451,11 +451,12 @@ HR_API hr_node hr_gradient_zeros(hr_node like);
  * need. */
 HR_API hr_node hr_gradient_unbroadcast(hr_node gradient, hr_node like, hr_node other);
 
-/* Complete gradients of ops that call functions: of a call, the function being attribute "f"; of If, and of While, as
+/* Complete gradients of ops that call functions: of a call, the function being attribute "f"; of If, Case and While, as
  * TensorFlow's ops of these names have them. What the derivative needs of the functions' bodies is kept by the forward
  * node, which is extended by it; the outputs that it had stay as they are. */
 HR_API void hr_call_gradient(hr_backward *b);
 HR_API void hr_if_gradient(hr_backward *b);
+HR_API void hr_case_gradient(hr_backward *b);
 HR_API void hr_while_gradient(hr_backward *b);
 
 /* Nodes of that op that are made until the matching hr_gradient_override_end have this gradient in place of the op's

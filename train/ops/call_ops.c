@@ -226,6 +226,7 @@ static hr_status while_compute(hr_kernel *k, hr_error *err)
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_CALLS | (TRAITS), .state_size = sizeof(case_state),       \
         .shape = call_shape, .prepare = case_prepare, .release = case_release, .compute = case_compute,                \
+        .gradient = hr_case_gradient,                                                                                  \
     }
 
 const hr_graph_op hr_graph_ops_call_ops[] = {

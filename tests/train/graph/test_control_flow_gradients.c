@@ -221,6 +221,30 @@ static void branches_within_branches_are_derived(void **state)
     assert_close(run_once(below, 1, dx), -exp(1));
 }
 
+static void product_of_both(hr_graph *graph, hr_node *results, void *user)
+{
+    const pair *p = user;
+    (void)graph;
+    results[0] = hr_mul(p->x, p->w);
+}
+
+static void one_of_several_branches_is_derived(void **state)
+{
+    (void)state;
+    hr_node y;
+    pair p = {input("x"), variable("w", 4)};
+    const hr_node which = hr_cast_to(input("which"), HR_INT32);
+    hr_switch_case(which, ((hr_branch_fn *const[]){square_times, exponential, product_of_both}), 3, &p, &y, 1);
+    const hr_node dx = gradient(y, p.x), dw = gradient(y, p.w), ddx = gradient(dx, p.x);
+    const double expected[][3] = {{24, 9, 8}, {-exp(-3), 0, exp(-3)}, {4, 3, 0}};
+    for (int i = 0; i < 3; i++) {
+        const fed at[] = {{p.x, 3}, {hr_node_input(which, 0), i}};
+        assert_close(run_once(at, 2, dx), expected[i][0]);
+        assert_close(run_once(at, 2, dw), expected[i][1]);
+        assert_close(run_once(at, 2, ddx), expected[i][2]);
+    }
+}
+
 /* ---- loops ---- */
 
 static void turns_below(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
@@ -507,6 +531,7 @@ int main(void)
         ON_A_GRAPH(a_variable_that_a_function_reads_has_a_gradient),
         ON_A_GRAPH(both_branches_are_derived),
         ON_A_GRAPH(branches_within_branches_are_derived),
+        ON_A_GRAPH(one_of_several_branches_is_derived),
         ON_A_GRAPH(derivatives_are_the_same_from_a_file),
         ON_A_GRAPH(switch_and_merge_are_derived),
         ON_A_GRAPH(gradients_may_be_taken_within_a_branch),
