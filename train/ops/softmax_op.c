@@ -163,15 +163,18 @@ static hr_status softmax_dense_compute(hr_kernel *k, hr_error *err)
 
 static hr_node last_axis(hr_node g) { return hr_expand_dims(g, hr_scalar(g.graph, HR_INT32, -1)); }
 
-/* The gradient's own gradient flows on as well: through softmax - labels. */
+/* By the logits. The gradient's own gradient flows on as well: through softmax - labels. */
+static hr_node gradient_by_logits(hr_backward *b)
+{
+    const hr_node to_logits = hr_mul(last_axis(hr_backward_grad(b, 0)), b->output[1]), gg = b->grad[1];
+    if (!hr_node_exists(gg)) return to_logits;
+    const hr_node softmax = hr_softmax(b->input[0]);
+    return hr_add(to_logits, hr_mul(hr_sub(gg, sum_last(hr_mul(gg, softmax))), softmax));
+}
+
 static void dense_gradient(hr_backward *b)
 {
-    const hr_node g = hr_backward_grad(b, 0), logits = b->input[0];
-    hr_node to_logits = hr_mul(last_axis(g), b->output[1]);
-    if (hr_node_exists(b->grad[1])) {
-        const hr_node softmax = hr_softmax(logits), gg = b->grad[1];
-        to_logits = hr_add(to_logits, hr_mul(hr_sub(gg, sum_last(hr_mul(gg, softmax))), softmax));
-    }
+    const hr_node g = hr_backward_grad(b, 0), logits = b->input[0], to_logits = gradient_by_logits(b);
     const hr_node to_labels = hr_mul(last_axis(g), hr_neg(hr_log_softmax(logits)));
     b->out[0] = hr_dense_gradient(hr_gradient_unbroadcast(to_logits, logits, b->input[1]));
     b->out[1] = hr_dense_gradient(hr_gradient_unbroadcast(to_labels, b->input[1], logits));
@@ -214,10 +217,7 @@ static hr_status softmax_sparse_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
-static void sparse_gradient(hr_backward *b)
-{
-    b->out[0] = hr_dense_gradient(hr_mul(last_axis(hr_backward_grad(b, 0)), b->output[1]));
-}
+static void sparse_gradient(hr_backward *b) { b->out[0] = hr_dense_gradient(gradient_by_logits(b)); }
 
 /* ---- sigmoid cross entropy, in one node ---- */
 

@@ -1,15 +1,17 @@
 /* Every op of the library, known by its signature alone: random nodes of random types, shapes, attributes and inputs,
  * hostile numbers among them, are built, run and derived. A node is refused with an error, or it runs: then each result
- * has the type and a shape that fits what was inferred, and each gradient has its input's. Nothing leaks.
+ * has the type and a shape that fits what was inferred, and each gradient has its input's. Nothing leaks. And of doubles
+ * without malice, each derivative is the one that central differences have, where the function is smooth.
  *
  * Trial number n is the same on every machine. The trials of an op do not depend on which other ops there are.
  * HEADRACE_ROUNDS says how many there are for each op, HEADRACE_FIRST which is the first, HEADRACE_TRIAL runs and
- * describes one alone; the file `trial` names the one that is under way. */
+ * describes one alone, HEADRACE_DIFFERENCE one of the differences; the file `trial` names the one that is under way. */
 #include "tests/testing.h"
 
 #include "train/graph/graph_internal.h"
 
 #include <headrace/ops.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -56,6 +58,7 @@ typedef struct trial {
     hr_feed feed[MAX_INPUTS + 1];
     int feeds;
     bool refuse_feeds; /* one of them is not to be accepted */
+    bool smooth;       /* doubles that are fed, and numbers without malice: differences are to be taken */
     bool talks;
 } trial;
 
@@ -104,6 +107,7 @@ static double hostile_float(trial *t)
 
 static hr_dtype any_type(trial *t, uint32_t types)
 {
+    if (t->smooth && types >> HR_DOUBLE & 1) return HR_DOUBLE;
     if (one_in(t, 40)) return (hr_dtype)below(t, 32);
     if (types >> HR_FLOAT & 1 && one_in(t, 2)) return HR_FLOAT;
     if (types >> HR_DOUBLE & 1 && one_in(t, 4)) return HR_DOUBLE;
@@ -219,6 +223,12 @@ static hr_shape any_shape(trial *t)
 
 typedef enum meaning { SMALL, PLACE, SHAPE, ORDER, SPLITS, HOSTILE, ONE_HOSTILE, ZEROS, AXIS, MEANINGS } meaning;
 
+static meaning any_meaning(trial *t)
+{
+    const meaning m = (meaning)below(t, MEANINGS);
+    return t->smooth && (m == HOSTILE || m == ONE_HOSTILE) ? PLACE : m;
+}
+
 static int64_t whole_number(trial *t, meaning m, int64_t i, int64_t count, int64_t *last)
 {
     const hr_shape c = t->common;
@@ -245,8 +255,16 @@ static int64_t whole_number(trial *t, meaning m, int64_t i, int64_t count, int64
     }
 }
 
+/* Within, below or around [0, 1]; all of a tensor lie in one range, and no two are the same. */
+static double smooth_number(trial *t, meaning m)
+{
+    const double unit = ((double)below(t, INT64_C(1) << 30) + 0.5) / (double)(INT64_C(1) << 30);
+    return m == ZEROS || m == SMALL || m == ORDER ? 4 * unit - 2 : m == SHAPE || m == AXIS ? 1.1 + 2 * unit : unit;
+}
+
 static double real_number(trial *t, meaning m)
 {
+    if (t->smooth) return smooth_number(t, m);
     if (m == HOSTILE || (m == ONE_HOSTILE && one_in(t, 4))) return hostile_float(t);
     if (m == ZEROS) return 0;
     if (m == SMALL || m == SHAPE) return (double)below(t, 7) - 3;
@@ -279,7 +297,7 @@ static void put(hr_tensor *to, int64_t i, int64_t whole, double real, hr_view wo
 static hr_tensor random_tensor(trial *t, hr_dtype dtype, hr_shape shape)
 {
     hr_tensor out = hr_tensor_of(dtype, shape, NULL);
-    const meaning m = (meaning)below(t, MEANINGS);
+    const meaning m = any_meaning(t);
     int64_t last = 0;
     assert_in_range(out.count, 0, 16 * MAX_VALUES);
     /* Its end is where the bytes end: reading on is seen. */
@@ -337,7 +355,7 @@ static void choose_list(trial *t, int at)
     hr_view *strings = memory(t, LONGEST * sizeof *strings);
     hr_shape *shapes = memory(t, LONGEST * sizeof *shapes);
     hr_dtype *types = memory(t, LONGEST * sizeof *types);
-    const meaning m = (meaning)below(t, MEANINGS);
+    const meaning m = any_meaning(t);
     int64_t last = 0;
     for (int i = 0; i < LONGEST; i++) {
         ints[i] = whole_number(t, m, i, a.count, &last);
@@ -392,7 +410,8 @@ static void choose_attr(trial *t, int at)
         if (!leave_out) choose_int(t, at);
         break;
     case HR_ATTR_FLOAT:
-        if (!leave_out) give(t, HR_FLOAT_ATTR("", (float)hostile_float(t)), at);
+        if (!leave_out)
+            give(t, HR_FLOAT_ATTR("", t->smooth ? 0.125f + (float)below(t, 8) / 8 : (float)hostile_float(t)), at);
         break;
     case HR_ATTR_BOOL:
         if (!leave_out) give(t, HR_BOOL_ATTR("", one_in(t, 2)), at);
@@ -428,7 +447,7 @@ static void choose_attrs(trial *t)
 static void feed(trial *t, hr_node node, hr_tensor value)
 {
     t->feed[t->feeds++] = (hr_feed){node, value};
-    if (!one_in(t, 60)) return;
+    if (t->smooth || !one_in(t, 60)) return;
     hr_tensor *fed = &t->feed[t->feeds - 1].value;
     t->refuse_feeds = true;
     switch (below(t, 6)) {
@@ -538,7 +557,7 @@ static hr_node value_input(trial *t, hr_dtype dtype)
     const hr_tensor value = random_tensor(t, dtype, input_shape(t, index));
     hr_node node;
     t->value[t->inputs] = value;
-    switch (below(t, 10)) {
+    switch (t->smooth && dtype == HR_DOUBLE ? 9 : below(t, 10)) {
     case 0:
         node = hr_const(t->g, &value);
         return hr_identity(node);
@@ -565,7 +584,8 @@ static void add_input(trial *t, hr_dtype dtype, bool ref)
         return;
     }
     const int twin = (int)below(t, t->inputs + 1);
-    if (twin < t->inputs && one_in(t, 10) && hr_node_dtype(t->input[twin]) == dtype && t->value[twin].data) {
+    if (!t->smooth && twin < t->inputs && one_in(t, 10) && hr_node_dtype(t->input[twin]) == dtype &&
+        t->value[twin].data) {
         t->input[t->inputs] = t->input[twin];
         t->value[t->inputs] = t->value[twin];
         const size_t bytes = (size_t)t->value[twin].count * hr_dtype_size(t->value[twin].dtype);
@@ -758,11 +778,118 @@ static bool run_gradients(trial *t, hr_node node)
     return any;
 }
 
+/* ---- differences ---- */
+
+/* One output as a function of the doubles that are fed, each times a weight. */
+typedef struct function {
+    hr_node y, x[MAX_INPUTS];
+    hr_tensor weights, slope[MAX_INPUTS], along[MAX_INPUTS]; /* the derivative by each input, and where it goes */
+    int of[MAX_INPUTS], xs;                                  /* which feed is each input's */
+} function;
+
+static bool function_at(trial *t, const function *f, double step, double *out)
+{
+    hr_tensor y, moved[MAX_INPUTS];
+    hr_feed feeds[MAX_INPUTS + 1];
+    hr_error err = {0};
+    memcpy(feeds, t->feed, sizeof feeds);
+    for (int i = 0; i < f->xs; i++) {
+        moved[i] = t->feed[f->of[i]].value;
+        double *to = moved[i].data = memory(t, (size_t)moved[i].count * sizeof *to);
+        const double *from = t->feed[f->of[i]].value.data, *along = f->along[i].data;
+        for (int64_t k = 0; k < moved[i].count; k++) to[k] = from[k] + (along ? step * along[k] : 0);
+        feeds[f->of[i]].value = moved[i];
+    }
+    if (hr_session_run(t->s, feeds, t->feeds, &f->y, 1, &y, &err) != HR_OK) return false;
+    const bool same = hr_shape_equal(y.shape, f->weights.shape);
+    *out = 0;
+    for (int64_t k = 0; same && k < y.count; k++)
+        *out += ((const double *)y.data)[k] * ((const double *)f->weights.data)[k];
+    hr_tensor_clear(&y);
+    return same && isfinite(*out);
+}
+
+static hr_tensor doubles(trial *t, hr_shape shape, double low, double high)
+{
+    hr_tensor out = hr_tensor_of(HR_DOUBLE, shape, NULL);
+    double *to = out.data = memory(t, (size_t)out.count * sizeof *to);
+    for (int64_t i = 0; i < out.count; i++) to[i] = low + (high - low) * (double)below(t, 1 << 20) / (1 << 20);
+    return out;
+}
+
+/* One of its outputs, if it is of doubles, and the inputs that it may depend on. */
+static bool choose_function(trial *t, hr_node node, function *f)
+{
+    hr_tensor y;
+    hr_error err = {0};
+    if (hr_node_outputs(node) == 0) return false;
+    f->y = derivable(t, hr_node_output(node, (int)below(t, hr_node_outputs(node))));
+    if (hr_graph_error(t->g) || hr_node_dtype(f->y) != HR_DOUBLE) return false;
+    if (hr_session_run(t->s, t->feed, t->feeds, &f->y, 1, &y, &err) != HR_OK) return false;
+    f->weights = doubles(t, y.shape, 0.5, 1.5);
+    hr_tensor_clear(&y);
+    for (int i = 0; i < t->feeds; i++) {
+        if (t->feed[i].value.dtype != HR_DOUBLE || t->feed[i].value.count == 0) continue;
+        f->of[f->xs] = i;
+        f->x[f->xs++] = t->feed[i].node;
+    }
+    return f->weights.count > 0 && f->xs > 0;
+}
+
+/* The derivatives by its inputs, and a way to go for those that have one. */
+static bool derive_function(trial *t, function *f)
+{
+    hr_gradient by[MAX_INPUTS];
+    hr_error err = {0};
+    bool any = false;
+    const hr_node weights = hr_const(t->g, &f->weights);
+    hr_gradients(&f->y, 1, f->x, f->xs, by, .grad_ys = &weights);
+    for (int i = 0; i < f->xs && !hr_graph_error(t->g); i++) {
+        const hr_node dense = by[i].values.graph ? hr_gradient_dense(by[i]) : (hr_node){0};
+        hr_tensor out;
+        if (hr_graph_error(t->g) || !dense.graph) continue;
+        if (hr_session_run(t->s, t->feed, t->feeds, &dense, 1, &out, &err) != HR_OK) return false;
+        f->slope[i] = doubles(t, out.shape, 0, 0);
+        memcpy(f->slope[i].data, out.data, (size_t)out.count * sizeof(double));
+        hr_tensor_clear(&out);
+        f->along[i] = doubles(t, f->slope[i].shape, -1, 1);
+        any = true;
+    }
+    return any && !hr_graph_error(t->g);
+}
+
+/* Central differences, where the function is smooth enough there: two of them are the same, and so are those of either
+ * side. */
+typedef enum verdict { NOT_SEEN, FITS, DIFFERS } verdict;
+static verdict compare_differences(trial *t, hr_node node, const function *f)
+{
+    static const double step = 1e-4;
+    double at[5], expected = 0, scale = 1;
+    for (int i = 0; i < 5; i++)
+        if (!function_at(t, f, (i - 2) * step, &at[i])) return NOT_SEEN;
+    for (int i = 0; i < f->xs; i++)
+        for (int64_t k = 0; f->along[i].data && k < f->along[i].count; k++) {
+            const double part = ((const double *)f->slope[i].data)[k] * ((const double *)f->along[i].data)[k];
+            expected += part;
+            scale += fabs(part);
+        }
+    const double near = (at[3] - at[1]) / (2 * step), far = (at[4] - at[0]) / (4 * step);
+    const double after = (at[3] - at[2]) / step, before = (at[2] - at[1]) / step;
+    scale += fabs(near);
+    if (fabs(at[2]) * DBL_EPSILON > 1e-6 * step * scale) return NOT_SEEN; /* too large for its own changes */
+    if (fabs(near - far) > 1e-4 * scale || fabs(after - before) > 1e-2 * scale) return NOT_SEEN;
+    if (fabs(near - expected) <= 1e-5 * scale + 2 * fabs(near - far)) return FITS;
+    printf("the derivative of '%s:%d' is %.9g, differences say %.9g\n", hr_node_name(f->y), f->y.output, expected,
+           near);
+    describe(t, node);
+    return DIFFERS;
+}
+
 static void begin(trial *t, int op)
 {
     t->sig = sig_of[op];
     const char *name = t->sig->op->name; /* so that an op that is added to the list changes no other's trials */
-    t->key = hr_random(hr_fingerprint64(name, strlen(name)), (uint64_t)(t->number / ops));
+    t->key = hr_random(hr_fingerprint64(name, strlen(name)) + t->smooth, (uint64_t)(t->number / ops));
     t->g = hr_graph_new();
     t->s = hr_session_new(t->g, .workers = &(int){0});
     assert_non_null(t->s);
@@ -812,6 +939,69 @@ static int64_t asked(const char *name, int64_t otherwise)
 {
     const char *text = getenv(name);
     return text ? strtoll(text, NULL, 10) : otherwise;
+}
+
+static verdict run_differences(int64_t number, bool talks)
+{
+    const int op = (int)(number % ops);
+    trial t = {.number = number, .talks = talks, .smooth = true};
+    function f = {.xs = 0};
+    hr_node node = {0};
+    begin(&t, op);
+    choose_attrs(&t);
+    choose_inputs(&t);
+    if (!hr_graph_error(t.g))
+        node = hr_new_node(t.g, t.sig->op->name, .inputs = t.input, .input_count = t.inputs, .attrs = t.attr,
+                           .attr_count = t.attrs);
+    if (talks) describe(&t, node);
+    verdict seen = NOT_SEEN;
+    if (!hr_graph_error(t.g) && choose_function(&t, node, &f) && derive_function(&t, &f))
+        seen = compare_differences(&t, node, &f);
+    end(&t);
+    return seen;
+}
+
+/* Ops whose derivative is not that of what they compute, or cannot be seen here. */
+static const struct {
+    const char *op, *why;
+} no_differences[] = {
+    {"StopGradient", "it has none on purpose"},
+    {"PreventGradient", "it refuses to be derived"},
+    {"ReadVariableOp", "its input is a variable, which is not fed"},
+    {"ResourceGather", "its input is a variable, which is not fed"},
+    {"Headrace>EmbeddingLookupSparse", "its table is a variable, which is not fed"},
+    {"TensorListGather", "of an element that is taken twice TensorFlow keeps one gradient"},
+    {"TensorListScatter", "of two elements in one place TensorFlow derives both, though one is lost"},
+    {"TensorListScatterV2", "of two elements in one place TensorFlow derives both, though one is lost"},
+    {"TensorListScatterIntoExistingList", "of two elements in one place TensorFlow derives both, though one is lost"},
+    {"TensorListResize", "its node does not say the type of its elements, so nothing here looks at them"},
+    {"SoftmaxCrossEntropyWithLogits", "TensorFlow derives its second output by the logits alone"},
+};
+
+static const char *why_no_differences(const char *op)
+{
+    for (size_t i = 0; i < sizeof no_differences / sizeof *no_differences; i++)
+        if (strcmp(no_differences[i].op, op) == 0) return no_differences[i].why;
+    return NULL;
+}
+
+static void derivatives_are_those_that_differences_have(void **state)
+{
+    (void)state;
+    enum { COMPARISONS = 4, TRIES = 6000 };
+    const int64_t alone = asked("HEADRACE_DIFFERENCE", -1);
+    int wrong_ones = 0;
+    if (alone >= 0) run_differences(alone, true);
+    for (int op = 0; op < ops && alone < 0 && asked("HEADRACE_TRIAL", -1) < 0; op++) {
+        const hr_graph_op *of = sig_of[op]->op;
+        int count[DIFFERS + 1] = {0};
+        if (!of->gradient || of->traits & HR_CALLS || why_no_differences(of->name)) continue;
+        for (int64_t i = 0; i < TRIES && count[FITS] < COMPARISONS && !count[DIFFERS]; i++)
+            count[run_differences(i * ops + op, false)]++;
+        if (!count[FITS] && !count[DIFFERS]) print_message("%s: no derivative was compared\n", of->name);
+        wrong_ones += !count[FITS] || count[DIFFERS];
+    }
+    assert_int_equal(wrong_ones, 0);
 }
 
 /* Some ops ask for much at once: they get more trials, until one has a result, and some more for a gradient. */
@@ -891,6 +1081,7 @@ static int free_signatures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_signature_is_read),
-                                       cmocka_unit_test(every_op_refuses_or_gives_what_was_inferred)};
+                                       cmocka_unit_test(every_op_refuses_or_gives_what_was_inferred),
+                                       cmocka_unit_test(derivatives_are_those_that_differences_have)};
     return cmocka_run_group_tests(tests, parse_signatures, free_signatures);
 }
