@@ -226,13 +226,16 @@ hr_node hr__function_input(hr_graph *body, hr_dtype dtype, hr_shape shape, const
 hr_status hr__function_control(hr_function *f, hr_node node, hr_error *err);
 /* A function like `f`, on the same body, to be given more inputs and outputs. NULL: no memory. */
 hr_function *hr__function_extend(const hr_function *f);
+/* ---- gradient_override.c ---- */
+
+/* NULL: the op has its own gradient. */
+const hr__override *hr__override_of(const hr_graph *g, const char *op);
+
 /* ---- gradients.c ---- */
 
 /* The derivatives of nodes of a body by others of it; new nodes go to the function that is being made in it. */
 void hr__gradients_of(hr_graph *body, const hr_node *ys, int y_count, const hr_node *grad_ys, const hr_node *xs,
                       int x_count, hr_gradient *out);
-/* NULL: the op has its own gradient. */
-const hr__override *hr__override_of(const hr_graph *g, const char *op);
 /* Which xs a y depends on through what can be derived. false: no memory. */
 bool hr__gradients_connect(hr_graph *g, const hr_node *ys, int y_count, const hr_node *xs, int x_count,
                            bool *connected);
