@@ -309,6 +309,39 @@ static int run_write_graph(char **argument)
     return st == HR_OK ? 0 : fail(&err);
 }
 
+static void squared(hr_graph *g, const hr_node *vars, hr_node *results, void *user)
+{
+    (void)g, (void)user;
+    results[0] = hr_square(vars[0]);
+}
+
+static void ten_times_and(hr_graph *g, const hr_node *vars, hr_node *results, void *user)
+{
+    (void)user;
+    results[0] = hr_add(hr_mul(vars[0], hr_scalar(g, HR_FLOAT, 10)), vars[1]);
+}
+
+/* The same for loops over rows: a map, then a scan from the last to the first. */
+static int run_write_row_loops(char **argument)
+{
+    hr_error err;
+    hr_gradient dy;
+    hr_graph *g = hr_graph_new();
+    const hr_tensor numbers = hr_tensor_of(HR_FLOAT, HR_SHAPE(3), HR_F32(1, 2, 3));
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SCALAR, .name = "x"), rows = hr_mul(x, hr_const(g, &numbers));
+    hr_node mapped, scanned;
+    hr_map_loop(squared, NULL, &rows, 1, &mapped, 1);
+    hr_scan_loop(ten_times_and, NULL, &mapped, 1, NULL, &scanned, 1, .reverse = true);
+    const hr_node y = hr_reduce_sum(scanned);
+    hr_identity(y, .name = "y");
+    hr_gradients(&y, 1, &x, 1, &dy);
+    hr_identity(dy.values, .name = "dy");
+    hr_global_variables_initializer(g);
+    const hr_status st = hr_graph_write(g, argument[0], &err);
+    hr_graph_free(g);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
 static hr_status run_graph(hr_graph *g, float in, hr_error *err)
 {
     hr_tensor out[3];
@@ -354,6 +387,7 @@ static const struct {
     {"train", 4, run_train},
     {"evaluate", 3, run_evaluate},
     {"write_graph", 1, run_write_graph},
+    {"write_row_loops", 1, run_write_row_loops},
     {"run_graph", 2, run_run_graph},
 };
 

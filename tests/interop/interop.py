@@ -219,6 +219,53 @@ class Graphs(Case):
         self.check_theirs()
 
 
+    def run_headrace(self, name):
+        return [[float(v) for v in headrace("run_graph", self.path(name), x)] for x in (1, 6)]
+
+    def test_tensorflow_runs_loops_over_rows(self):
+        headrace("write_row_loops", self.path("rows.pb"))
+        graph_def = tf.compat.v1.GraphDef()
+        with open(self.path("rows.pb"), "rb") as file:
+            graph_def.ParseFromString(file.read())
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            tf.import_graph_def(graph_def, name="")
+            for x in (1.0, 6.0):  # of the squares 1, 4, 9: 9, 94, 941
+                self.assertEqual(session.run(["y:0", "dy:0"], {"x:0": x}), [1044 * x * x, 2088 * x])
+        self.assertEqual(self.run_headrace("rows.pb"), [[1044, 2088], [1044 * 36, 2088 * 6]])
+
+    def write_rows(self, control_flow_v2, make):
+        with tf.Graph().as_default() as graph:
+            (tf.compat.v1.enable_control_flow_v2 if control_flow_v2 else tf.compat.v1.disable_control_flow_v2)()
+            x = tf.compat.v1.placeholder(tf.float32, [], name="x")
+            y = tf.identity(make(x * [1.0, 2.0, 3.0]), name="y")
+            tf.identity(tf.gradients(y, x)[0], name="dy")
+            tf.group(name="init")
+            tf.io.write_graph(graph, self.folder.name, "t.pb", as_text=False)
+
+    def test_headrace_runs_map_fn_and_scan(self):
+        def make(rows):
+            squares = tf.map_fn(lambda v: v * v, rows)
+            sums = tf.scan(lambda a, v: a * 10 + v, squares, reverse=True)
+            return tf.reduce_sum(sums) + tf.foldl(lambda a, v: a + v, squares) + tf.foldr(lambda a, v: a * v, squares)
+
+        self.write_rows(True, make)
+        expected = [[1044 * x**2 + 14 * x**2 + 36 * x**6, 2116 * x + 216 * x**5] for x in (1, 6)]
+        self.assertEqual(self.run_headrace("t.pb"), expected)
+
+    def test_headrace_runs_tensor_arrays(self):
+        def make(rows):
+            array = tf.TensorArray(tf.float32, 3, clear_after_read=False).scatter([0, 1, 2], rows)
+            other = tf.TensorArray(tf.float32, 2, infer_shape=False).split(rows, [1, 2])
+            third = tf.TensorArray(tf.float32, 1).write(0, array.read(2))
+            joined = other.concat()
+            joined.set_shape([3])
+            return tf.reduce_sum(array.gather([0, 1, 2]) ** 2) + tf.reduce_sum(joined * rows) + third.read(0)
+
+        self.write_rows(False, make)
+        with open(self.path("t.pb"), "rb") as file:
+            self.assertIn(b"TensorArrayGradV3", file.read())
+        self.assertEqual(self.run_headrace("t.pb"), [[28 * x * x + 3 * x, 56 * x + 3] for x in (1, 6)])
+
 
 def columns():
     fc = tf.feature_column

@@ -370,6 +370,11 @@ HR_API hr_status hr_session_resource(hr_session *s, const hr_resource_kind *kind
 HR_API hr_status hr_session_variable(hr_session *s, const char *name, hr_resource **variable, hr_error *err);
 /* The value of a handle: a scalar of type HR_RESOURCE. Borrows. */
 HR_API hr_tensor hr_resource_handle(hr_resource *resource);
+/* A resource of this run alone, zeroed, called `name` in messages: *handle is its only one, to be given by
+ * hr_kernel_give. It is released when the run needs no handle of it any more, at the latest when the run ends, failed or
+ * cancelled. Borrows `kind` and `name`. For `compute`. */
+HR_API hr_status hr_kernel_new_resource(hr_kernel *k, const hr_resource_kind *kind, const char *name, hr_tensor *handle,
+                                        void **thing, hr_error *err);
 /* *thing: what input i is a handle of, `kind->size` bytes, to be used until compute returns; nobody else uses it
  * meanwhile, or, if the op is HR_READS_ONLY, others only read it. HR_INVALID_ARGUMENT, "resource.kind": input i is no
  * handle, or of another kind. */

@@ -2,6 +2,8 @@
  * session that has it is freed. The executor locks what a node uses; what users call here locks for itself. */
 #include "train/graph/graph_internal.h"
 
+#include <stdalign.h>
+#include <stddef.h>
 #include <string.h>
 
 struct hr__resources {
@@ -105,6 +107,42 @@ hr_status hr_session_resource(hr_session *s, const hr_resource_kind *kind, const
 hr_status hr_session_variable(hr_session *s, const char *name, hr_resource **variable, hr_error *err)
 {
     return hr_session_resource(s, &variable_kind, name, variable, err);
+}
+
+/* ---- of one run: in the buffer that its handles share ---- */
+
+typedef struct run_resource {
+    hr__holder holder;
+    hr_resource resource;
+    alignas(max_align_t) char thing[];
+} run_resource;
+
+static void run_resource_release(void *data)
+{
+    hr_resource *r = &((run_resource *)data)->resource;
+    if (!r->kind) return;
+    if (r->kind->release) r->kind->release(r->thing);
+    uv_rwlock_destroy(&r->lock);
+}
+
+hr_status hr_kernel_new_resource(hr_kernel *k, const hr_resource_kind *kind, const char *name, hr_tensor *handle,
+                                 void **thing, hr_error *err)
+{
+    *handle = (hr_tensor){0};
+    hr_buffer *buffer =
+        hr__buffers_get_holder(k->session->buffers, sizeof(run_resource) + kind->size, run_resource_release);
+    if (!buffer) return hr_no_memory(err, "a resource");
+    run_resource *made = hr_buffer_data(buffer);
+    if (uv_rwlock_init(&made->resource.lock) != 0) {
+        hr_buffer_unref(buffer);
+        return hr_no_memory(err, "a resource");
+    }
+    made->resource.kind = kind;
+    made->resource.name = (char *)name;
+    made->resource.thing = *thing = made->thing;
+    *handle = hr_resource_handle(&made->resource);
+    handle->buffer = buffer;
+    return HR_OK;
 }
 
 hr_tensor hr_resource_handle(hr_resource *resource) { return hr_tensor_of(HR_RESOURCE, HR_SCALAR, resource); }

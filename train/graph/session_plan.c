@@ -251,11 +251,19 @@ static hr_status add_data_edges(planner *p)
     return HR_OK;
 }
 
+/* Gives the resource that it takes by input 0, or one that belongs to it: an array of gradients. */
+static bool hands_resource_on(hr_node node)
+{
+    const hr__node *n = hr__node_of(node);
+    return n && hr_node_dtype(node) == HR_RESOURCE && n->inputs > 0 && hr_node_dtype(n->input[0]) == HR_RESOURCE &&
+           !(n->op->traits & (HR_CALLS | HR_SWITCHES | HR_MERGES));
+}
+
 /* Nodes that only pass a variable on. */
 static hr_node resource_origin(hr_node node)
 {
     for (;;) {
-        const bool handle = hr_node_dtype(node) == HR_RESOURCE && strcmp(hr_node_op(node), "Identity") == 0;
+        const bool handle = hands_resource_on(node);
         if (!handle && !(hr__output_is_ref(node) && hr_node_inputs(node) > 0)) return node;
         node = hr_node_input(node, 0);
     }

@@ -301,8 +301,10 @@ static hr_status scatter_into_compute(hr_kernel *k, hr_error *err)
 static void scatter_into_gradient(hr_backward *b)
 {
     const hr_node rows = b->input[1], indices = b->input[2];
-    b->out[0] = hr_dense_gradient(hr_new_node(b->graph, "TensorListScatterIntoExistingList",
-                                              HR_INPUTS(b->grad[0], hr_zeros_like(rows), indices)));
+    const hr_node zeroed =
+        hr_new_node(b->graph, "TensorListScatterIntoExistingList", HR_INPUTS(b->grad[0], hr_zeros_like(rows), indices));
+    const hr_node length = hr_new_node(b->graph, "TensorListLength", HR_INPUTS(b->input[0])); /* it may have grown */
+    b->out[0] = hr_dense_gradient(hr_new_node(b->graph, "TensorListResize", HR_INPUTS(zeroed, length)));
     b->out[1] = hr_dense_gradient(gathered(b->grad[0], indices, rows));
 }
 

@@ -245,15 +245,10 @@ static sum_fn *sum_of(hr_dtype dtype)
     }
 }
 
-static hr_status add_elements(hr_kernel *k, const hr_tensor *a, const hr_tensor *b, hr_tensor *sum, hr_error *err)
+hr_status hr_list_sum(hr_kernel *k, const hr_tensor *a, const hr_tensor *b, hr_tensor *sum, hr_error *err)
 {
     char x[128], y[128];
-    if (!is_set(a) || !is_set(b)) {
-        *sum = is_set(a) ? *a : *b;
-        hr_buffer_ref(sum->buffer);
-        return HR_OK;
-    }
-    if (a->dtype == HR_VARIANT) return hr_kernel_add_variants(k, a, b, sum, err);
+    *sum = (hr_tensor){0};
     if (!hr_shape_equal(a->shape, b->shape))
         return hr_fail(err, HR_INVALID_ARGUMENT, "list.shape",
                        "Trying to add two tensors with incompatible element shapes. One is %s and the other is %s",
@@ -264,6 +259,15 @@ static hr_status add_elements(hr_kernel *k, const hr_tensor *a, const hr_tensor 
                        hr_dtype_name(a->dtype));
     HR_TRY(list_tensor(k, a->dtype, a->shape, sum, err));
     add(a->data, b->data, sum->data, sum->count);
+    return HR_OK;
+}
+
+static hr_status add_elements(hr_kernel *k, const hr_tensor *a, const hr_tensor *b, hr_tensor *sum, hr_error *err)
+{
+    if (is_set(a) && is_set(b))
+        return a->dtype == HR_VARIANT ? hr_kernel_add_variants(k, a, b, sum, err) : hr_list_sum(k, a, b, sum, err);
+    *sum = is_set(a) ? *a : *b;
+    hr_buffer_ref(sum->buffer);
     return HR_OK;
 }
 

@@ -59,6 +59,8 @@ HR_API hr_status hr_list_common_shape(const hr_list *list, hr_shape shape, hr_sh
 /* A tensor of zeros, empty strings, or false. Gives. */
 HR_API hr_status hr_list_zeros(hr_kernel *k, hr_dtype dtype, hr_shape shape, hr_tensor *out, hr_error *err);
 
+/* The sum of two tensors of numbers of one shape. Gives. */
+HR_API hr_status hr_list_sum(hr_kernel *k, const hr_tensor *a, const hr_tensor *b, hr_tensor *sum, hr_error *err);
 /* For gradients: a list as long as `list`, for elements of its shape, with none set. */
 HR_API hr_node hr_list_reserved_like(hr_node list, hr_dtype dtype);
 

@@ -499,6 +499,31 @@ static hr_node reference(trial *t, hr_dtype dtype, const hr_tensor *value)
     return node;
 }
 
+/* A resource of the run with something in it: a tensor array, or a stack. */
+static hr_node run_resource(trial *t, bool stack, hr_dtype dtype)
+{
+    const hr_tensor value = random_tensor(t, dtype, one_in(t, 8) ? random_shape(t) : t->common);
+    const hr_node x = hr_const(t->g, &value), size = hr_const_number(t->g, HR_INT32, (double)below(t, 4), NULL);
+    hr_node made, filled;
+    free(value.data);
+    if (stack) {
+        made = hr_new_node(t->g, "StackV2", HR_INPUTS(size), HR_ATTRS(HR_TYPE_ATTR("elem_type", dtype)));
+        filled = hr_new_node(t->g, "StackPushV2", HR_INPUTS(made, x));
+    } else {
+        made = hr_new_node(t->g, "TensorArrayV3", HR_INPUTS(size),
+                           HR_ATTRS(HR_TYPE_ATTR("dtype", dtype), HR_BOOL_ATTR("dynamic_size", one_in(t, 2)),
+                                    HR_BOOL_ATTR("clear_after_read", one_in(t, 2)),
+                                    HR_SHAPE_ATTR("element_shape", one_in(t, 3) ? t->common : HR_UNKNOWN_SHAPE)));
+        const hr_node at = hr_const_number(t->g, HR_INT32, (double)below(t, 2), NULL);
+        filled = hr_new_node(t->g, "TensorArrayWriteV3", HR_INPUTS(made, at, x, hr_node_output(made, 1)));
+    }
+    if (one_in(t, 3)) return made;
+    hr_control_dependencies(t->g, &filled, 1);
+    const hr_node after = hr_identity(made);
+    hr_control_end(t->g);
+    return after;
+}
+
 static hr_node resource_input(trial *t)
 {
     hr_dtype dtype = HR_FLOAT;
@@ -506,6 +531,10 @@ static hr_node resource_input(trial *t)
         if (t->sig->input[i].type_attr >= 0) dtype = t->type[t->sig->input[i].type_attr];
     for (int i = 0; i < t->sig->attrs; i++)
         if (t->sig->attr[i].kind == HR_ATTR_TYPE && !types_inputs(t, i)) dtype = t->type[i];
+    const char *op = t->sig->op->name;
+    const bool of_run = strncmp(op, "TensorArray", 11) == 0 || strncmp(op, "Stack", 5) == 0;
+    if (of_run && dtype != HR_INVALID_DTYPE && hr_dtype_size(dtype) > 0 && dtype != HR_VARIANT && !one_in(t, 20))
+        return run_resource(t, *op == 'S', dtype == HR_RESOURCE || one_in(t, 20) ? HR_FLOAT : dtype);
     if (one_in(t, 40)) {
         const hr_node handle = hr_placeholder(t->g, HR_RESOURCE, HR_SCALAR);
         t->feed[t->feeds++] = (hr_feed){handle, hr_tensor_of(HR_RESOURCE, HR_SCALAR, memory(t, 256))};
