@@ -223,6 +223,8 @@ static inline hr_bfloat16 hr_bfloat16_put(float value)
     X(int16_t, int16_t, uint32_t, HR_INT16, i16, __VA_ARGS__)                                                          \
     X(int32_t, int32_t, uint32_t, HR_INT32, i32, __VA_ARGS__)                                                          \
     X(int64_t, int64_t, uint64_t, HR_INT64, i64, __VA_ARGS__)
+/* Float alone, where TensorFlow has no other type. */
+#define HR_SET_float32(X, ...) X(float, float, float, HR_FLOAT, f32, __VA_ARGS__)
 /* Int32 alone, where TensorFlow has no other integers. */
 #define HR_SET_int32(X, ...) X(int32_t, int32_t, uint32_t, HR_INT32, i32, __VA_ARGS__)
 /* Uint8 to uint64. */

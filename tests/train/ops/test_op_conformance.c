@@ -32,6 +32,7 @@ enum {
 static hr__arena signatures;
 static hr__signature *sig_of[MAX_OPS];
 static int64_t results[MAX_OPS], derived[MAX_OPS];
+static bool reached[MAX_OPS]; /* by a gradient that has run */
 static int ops;
 static int64_t trials;
 static FILE *under_way;
@@ -356,9 +357,11 @@ static void choose_list(trial *t, int at)
     hr_shape *shapes = memory(t, LONGEST * sizeof *shapes);
     hr_dtype *types = memory(t, LONGEST * sizeof *types);
     const meaning m = any_meaning(t);
+    const bool ones = a.kind == HR_ATTR_INTS && one_in(t, 3); /* strides, windows */
     int64_t last = 0;
+    if (ones) a.count = 4;
     for (int i = 0; i < LONGEST; i++) {
-        ints[i] = whole_number(t, m, i, a.count, &last);
+        ints[i] = ones ? 1 : whole_number(t, m, i, a.count, &last);
         floats[i] = (float)real_number(t, m);
         strings[i] = text(t);
         shapes[i] = any_shape(t);
@@ -417,7 +420,10 @@ static void choose_attr(trial *t, int at)
         if (!leave_out) give(t, HR_BOOL_ATTR("", one_in(t, 2)), at);
         break;
     case HR_ATTR_STRING:
-        if (!leave_out) give(t, (hr_attr){.kind = HR_ATTR_STRING, .s = text(t)}, at);
+        if (!leave_out && def->word_count > 0 && !one_in(t, 6))
+            give(t, HR_STRING_ATTR("", def->words[below(t, def->word_count)]), at);
+        else if (!leave_out)
+            give(t, (hr_attr){.kind = HR_ATTR_STRING, .s = text(t)}, at);
         break;
     case HR_ATTR_SHAPE:
         if (!leave_out) give(t, HR_SHAPE_ATTR("", any_shape(t)), at);
@@ -914,6 +920,14 @@ static verdict compare_differences(trial *t, hr_node node, const function *f)
     return DIFFERS;
 }
 
+/* What a gradient is made of has run, too: no random node of Conv2DBackpropFilter has inputs that fit. */
+static void count_ops_of_gradients(const trial *t)
+{
+    for (int32_t id = 0; id < t->g->node_count; id++)
+        for (int i = 0; i < ops; i++)
+            if (t->g->nodes[id]->op == sig_of[i]->op) reached[i] = true;
+}
+
 static void begin(trial *t, int op)
 {
     t->sig = sig_of[op];
@@ -958,7 +972,9 @@ static void run_trial(int64_t number, bool talks)
         check_error(&t, node, hr_graph_error(t.g)->code, hr_graph_error(t.g));
     } else if (run_forward(&t, node)) {
         results[op]++;
-        derived[op] += run_gradients(&t, node);
+        const bool derives = run_gradients(&t, node);
+        derived[op] += derives;
+        if (derives) count_ops_of_gradients(&t);
     }
     end(&t);
     if (allocations_alive() != before) fail_msg("trial %" PRId64 " (%s) leaks", number, sig_of[op]->op->name);
@@ -1039,6 +1055,7 @@ static void try_on(int op, int64_t rounds)
     const bool derives = sig_of[op]->op->gradient != NULL;
     int64_t i = rounds;
     if (sig_of[op]->op->traits & HR_CALLS) return; /* their results are functions': test_control_flow.c */
+    if (reached[op]) return;
     for (; i < rounds + MAX && results[op] == 0; i++) run_trial(i * ops + op, false);
     if (results[op] == 0) fail_msg("%s: no trial of %" PRId64 " has a result", sig_of[op]->op->name, rounds + MAX);
     for (const int64_t end = i + MORE; i < end && derives && derived[op] == 0; i++) run_trial(i * ops + op, false);

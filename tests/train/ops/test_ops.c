@@ -350,20 +350,88 @@ static void bands_of_diagonals_stand_where_they_belong(void **state)
     expect_int64(hr_new_node(g, "DiagPart", HR_INPUTS(three)), 3, HR_I64(0, 4, 0));
 }
 
+/* TensorFlow's answers to the same floats: rounded values, and where the gradient flows. */
+static void fake_quantisation_rounds_as_tensorflow_does(void **state)
+{
+    (void)state;
+    const struct {
+        float min, max;
+        int64_t bits;
+        bool narrow;
+        float x[6], y[6], flows[6];
+    } cases[] = {
+        {-6.0f,
+         6.0f,
+         8,
+         false,
+         {0x1.37dfd20000000p+2f, -0x1.d5d4340000000p+0f, -0x1.95a2ca0000000p+0f, -0x1.9c051c0000000p+1f,
+          0x1.4c51080000000p+1f, -0x1.b9e53a0000000p+2f},
+         {0x1.39393a0000000p+2f, -0x1.d5d5d60000000p+0f, -0x1.99999a0000000p+0f, -0x1.99999a0000000p+1f,
+          0x1.4b4b4c0000000p+1f, -0x1.8181820000000p+2f},
+         {1, 1, 1, 1, 1, 0}},
+        {-1.3f,
+         2.7f,
+         4,
+         true,
+         {-0x1.ef3b9a0000000p-1f, -0x1.26f4280000000p+0f, 0x1.b35e120000000p+1f, -0x1.a65bb60000000p+1f,
+          -0x1.08d9880000000p-1f, -0x1.5118fe0000000p+1f},
+         {-0x1.b6db700000000p-1f, -0x1.24924a0000000p+0f, 0x1.4924940000000p+1f, -0x1.6db6dc0000000p+0f,
+          -0x1.24924a0000000p-1f, -0x1.6db6dc0000000p+0f},
+         {1, 1, 0, 0, 1, 0}},
+        {0.5f,
+         3.0f,
+         8,
+         false,
+         {0x1.59edbe0000000p+1f, -0x1.068d2e0000000p+1f, -0x1.7984ce0000000p-2f, -0x1.6755e00000000p+1f,
+          -0x1.9b79e20000000p-1f, 0x1.9750200000000p+0f},
+         {0x1.4000000000000p+1f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x1.9696980000000p+0f},
+         {0, 0, 0, 0, 0, 1}},
+        {-3.0f,
+         -0.2f,
+         6,
+         false,
+         {-0x1.ad0c140000000p+1f, 0x1.6810000000000p-1f, 0x1.3eae980000000p+2f, 0x1.1cf1e80000000p+1f,
+          -0x1.26a8ce0000000p-1f, -0x1.54d97a0000000p+1f},
+         {-0x1.6666660000000p+1f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, -0x1.27d27e0000000p-1f, -0x1.5555560000000p+1f},
+         {0, 0, 0, 0, 1, 1}},
+        {-0.1f,
+         5.0f,
+         8,
+         true,
+         {0x1.7120d80000000p-2f, 0x1.da03120000000p+0f, 0x1.cd0fc60000000p-1f, -0x1.0e87240000000p+0f,
+          -0x1.b6ba1c0000000p+1f, -0x1.0c4b920000000p+0f},
+         {0x1.7217600000000p-2f, 0x1.d8e4fc0000000p+0f, 0x1.ce9d380000000p-1f, -0x1.9b366c0000000p-4f,
+          -0x1.9b366c0000000p-4f, -0x1.9b366c0000000p-4f},
+         {1, 1, 1, 0, 0, 0}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const hr_tensor in = hr_tensor_of(HR_FLOAT, HR_SHAPE(6), cases[c].x);
+        const hr_node x = hr_const(g, &in);
+        const hr_node y = hr_new_node(g, "FakeQuantWithMinMaxArgs", HR_INPUTS(x),
+                                      HR_ATTRS(HR_FLOAT_ATTR("min", cases[c].min), HR_FLOAT_ATTR("max", cases[c].max),
+                                               HR_INT_ATTR("num_bits", cases[c].bits),
+                                               HR_BOOL_ATTR("narrow_range", cases[c].narrow)));
+        hr_gradient by;
+        hr_gradients(&y, 1, &x, 1, &by);
+        hr_tensor out = value_of(y), slope = value_of(by.values);
+        for (int i = 0; i < 6; i++) {
+            assert_true(((float *)out.data)[i] == cases[c].y[i]);
+            assert_true(((float *)slope.data)[i] == cases[c].flows[i]);
+        }
+        hr_tensor_clear(&out);
+        hr_tensor_clear(&slope);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(argmin_is_the_first_of_the_least),
-        TEST(one_hot_leaves_out_what_is_out_of_range),
-        TEST(no_gradient_stays_none_where_there_is_no_slope),
-        TEST(scalars_and_vectors_have_their_rank),
-        TEST(constants_are_not_narrowed),
-        TEST(sizes_that_do_not_fit_are_refused),
-        TEST(long_shapes_without_values_take_no_time),
-        TEST(normal_values_have_mean_0_and_deviation_1),
-        TEST(truncated_ones_lie_within_two_deviations),
-        TEST(products_at_once_do_not_disturb_each_other),
-        TEST(qr_has_the_signs_of_tensorflow),
+        TEST(fake_quantisation_rounds_as_tensorflow_does), TEST(argmin_is_the_first_of_the_least),
+        TEST(one_hot_leaves_out_what_is_out_of_range),     TEST(no_gradient_stays_none_where_there_is_no_slope),
+        TEST(scalars_and_vectors_have_their_rank),         TEST(constants_are_not_narrowed),
+        TEST(sizes_that_do_not_fit_are_refused),           TEST(long_shapes_without_values_take_no_time),
+        TEST(normal_values_have_mean_0_and_deviation_1),   TEST(truncated_ones_lie_within_two_deviations),
+        TEST(products_at_once_do_not_disturb_each_other),  TEST(qr_has_the_signs_of_tensorflow),
         TEST(bands_of_diagonals_stand_where_they_belong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
