@@ -8,13 +8,14 @@
 extern "C" {
 #endif
 
-/* Called from any thread with a buffer that has no reference left: to hand it out again, or to free it. */
-typedef void hr__recycle_fn(hr_buffer *buffer, void *user);
+/* Called from any thread with a buffer that has no reference left: to hand it out again, or to free it. `owner` is what
+ * the buffer was renewed for. */
+typedef void hr__recycle_fn(hr_buffer *buffer, void *owner, void *user);
 
 HR_API hr_buffer *hr__buffer_new_recycled(size_t size, hr__recycle_fn *recycle, void *user); /* NULL: no memory */
 /* What is called instead from now on. For the one who holds the only reference. */
 HR_API void hr__buffer_recycle_by(hr_buffer *buffer, hr__recycle_fn *recycle, void *user);
-HR_API void hr__buffer_renew(hr_buffer *buffer); /* one reference, as if new */
+HR_API void hr__buffer_renew(hr_buffer *buffer, void *owner); /* one reference, as if new */
 HR_API void hr__buffer_free(hr_buffer *buffer);
 
 #ifdef __cplusplus

@@ -27,7 +27,8 @@ static struct pool {
 } pool;
 static uv_once_t once = UV_ONCE_INIT;
 
-static _Thread_local bool in_loop; /* this thread runs a piece of hr__parallel_for */
+static _Thread_local bool in_loop;      /* this thread runs a piece of hr__parallel_for */
+static _Thread_local int worker_number; /* of this thread; 0: none */
 
 static int default_workers(void)
 {
@@ -132,7 +133,7 @@ static bool is_idle_surplus(int thread) { return thread > pool.wanted && !pool.f
 
 static void run_worker(void *arg)
 {
-    const int thread = (int)(intptr_t)arg;
+    const int thread = worker_number = (int)(intptr_t)arg;
     uv_mutex_lock(&pool.lock);
     while (!pool.stopping) {
         if (is_idle_surplus(thread)) {
@@ -220,6 +221,8 @@ void hr__pool_leave(hr__client *client)
     uv_mutex_unlock(&pool.lock);
 }
 
+int hr__pool_thread(void) { return worker_number; }
+
 bool hr__pool_sleeps(void) { return pool.sleeping > 0; }
 
 /* Where no further worker may enter, one that comes out sees that it was called, and looks again. */
@@ -254,10 +257,11 @@ static bool pool_run_piece(hr__client *client, int thread)
     return true;
 }
 
-void hr__parallel_for(int64_t count, void (*fn)(int64_t i, void *user), void *user)
+void hr__parallel_for_with(int workers, int64_t count, void (*fn)(int64_t i, void *user), void *user)
 {
-    loop l = {.client = {.run_one = pool_run_piece, .max_workers = -1}, .count = count, .fn = fn, .user = user};
-    const int64_t helpers = count > 1 && !in_loop ? hr_threads() : 0;
+    loop l = {.client = {.run_one = pool_run_piece, .max_workers = workers}, .count = count, .fn = fn, .user = user};
+    int64_t helpers = count > 1 && !in_loop ? hr_threads() : 0;
+    if (workers >= 0 && workers < helpers) helpers = workers;
     if (helpers == 0 || hr__pool_join(&l.client, NULL) != HR_OK) {
         for (int64_t i = 0; i < count; i++) fn(i, user);
         return;
@@ -265,4 +269,9 @@ void hr__parallel_for(int64_t count, void (*fn)(int64_t i, void *user), void *us
     for (int64_t i = 1; i < count && i <= helpers; i++) hr__pool_wake(&l.client);
     while (pool_run_piece(&l.client, 0)) {}
     hr__pool_leave(&l.client);
+}
+
+void hr__parallel_for(int64_t count, void (*fn)(int64_t i, void *user), void *user)
+{
+    hr__parallel_for_with(-1, count, fn, user);
 }

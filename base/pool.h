@@ -38,7 +38,12 @@ bool hr__pool_sleeps(void);
 
 /* Runs fn(i, user) for all 0 <= i < count, on this thread and on idle workers; returns when all are done. Nested calls
  * run inline. Pieces should be 20 us or more. */
-HR_API void hr__parallel_for(int64_t count, void (*fn)(int64_t i, void *user), void *user);
+void hr__parallel_for(int64_t count, void (*fn)(int64_t i, void *user), void *user);
+/* The same, with so many workers at most; -1: all. */
+HR_API void hr__parallel_for_with(int workers, int64_t count, void (*fn)(int64_t i, void *user), void *user);
+
+/* The number of the worker that asks; 0: it is no worker. */
+HR_API int hr__pool_thread(void);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,7 @@ struct hr_buffer {
     size_t size;
     void *data;
     hr__recycle_fn *recycle; /* NULL: freed at the last unref */
-    void *user;
+    void *user, *owner;
 };
 
 hr_buffer *hr_buffer_new(size_t size)
@@ -36,7 +36,7 @@ void hr_buffer_unref(hr_buffer *buffer)
 {
     if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1) return;
     if (buffer->recycle) {
-        buffer->recycle(buffer, buffer->user);
+        buffer->recycle(buffer, buffer->owner, buffer->user);
     } else {
         hr_free(buffer);
     }
@@ -53,10 +53,16 @@ hr_buffer *hr__buffer_new_recycled(size_t size, hr__recycle_fn *recycle, void *u
     hr_buffer *buffer = hr_buffer_new(size);
     if (!buffer) return NULL;
     hr__buffer_recycle_by(buffer, recycle, user);
+    buffer->owner = NULL;
     return buffer;
 }
 
-void hr__buffer_renew(hr_buffer *buffer) { atomic_store_explicit(&buffer->references, 1, memory_order_relaxed); }
+void hr__buffer_renew(hr_buffer *buffer, void *owner)
+{
+    buffer->owner = owner;
+    atomic_store_explicit(&buffer->references, 1, memory_order_relaxed);
+}
+
 void hr__buffer_free(hr_buffer *buffer) { hr_free(buffer); }
 
 void *hr_buffer_data(hr_buffer *buffer) { return buffer->data; }

@@ -17,11 +17,11 @@ typedef struct hr__text {
 } hr__text;
 
 void hr__text_bytes(hr__text *text, const void *data, size_t size);
-void hr__text_add(hr__text *text, const char *string);
+HR_API void hr__text_add(hr__text *text, const char *string);
 HR_API void hr__text_byte(hr__text *text, char byte);
 HR_API void hr__text_printf(hr__text *text, const char *format, ...) HR_PRINTF(2, 3);
 /* "..." as JSON writes it: control characters are escaped, and bytes that are not UTF-8 become U+FFFD. */
-void hr__text_json(hr__text *text, const char *data, size_t size);
+HR_API void hr__text_json(hr__text *text, const char *data, size_t size);
 /* How many bytes at the beginning of the text are whole UTF-8 characters: all, if it is UTF-8. Overlong forms and
  * surrogates are none. */
 size_t hr__utf8_sound(const char *text, size_t size);

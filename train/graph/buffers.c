@@ -1,5 +1,6 @@
 /* Memory of tensors that comes back: free lists by size class, four classes an octave. A buffer returns from whichever
- * thread drops it last, even after the session is gone; the lists live until the last one is back. */
+ * thread drops it last, even after the session is gone; the lists live until the last one is back. What a run with a
+ * limit has taken is counted in its budget, which lives until the last of these buffers is back, too. */
 #include "base/buffer.h"
 #include "train/graph/graph_internal.h"
 
@@ -51,11 +52,64 @@ static void destroy(hr__buffers *pool)
     hr_free(pool);
 }
 
-static void recycle(hr_buffer *buffer, void *user)
+/* ---- budgets ---- */
+
+struct hr__budget {
+    atomic_int references;
+    atomic_size_t used, refused; /* bytes; those that there was no place for */
+    size_t limit;
+};
+
+hr__budget *hr__budget_new(size_t limit)
+{
+    hr__budget *budget = hr_calloc(1, sizeof *budget);
+    if (!budget) return NULL;
+    atomic_init(&budget->references, 1);
+    budget->limit = limit;
+    return budget;
+}
+
+void hr__budget_drop(hr__budget *budget)
+{
+    if (budget && atomic_fetch_sub_explicit(&budget->references, 1, memory_order_acq_rel) == 1) hr_free(budget);
+}
+
+/* Takes a reference, too. */
+static bool budget_take(hr__budget *budget, size_t bytes)
+{
+    if (atomic_fetch_add(&budget->used, bytes) + bytes <= budget->limit) {
+        atomic_fetch_add_explicit(&budget->references, 1, memory_order_relaxed);
+        return true;
+    }
+    atomic_fetch_sub(&budget->used, bytes);
+    atomic_store(&budget->refused, bytes);
+    return false;
+}
+
+static void budget_give_back(hr__budget *budget, size_t bytes)
+{
+    atomic_fetch_sub(&budget->used, bytes);
+    hr__budget_drop(budget);
+}
+
+hr_status hr__budget_explain(hr__budget *budget, hr_status status, hr_error *err)
+{
+    const size_t refused = atomic_load(&budget->refused);
+    if (status != HR_RESOURCE_EXHAUSTED || !refused || !err->kind || strcmp(err->kind, "memory") != 0) return status;
+    return hr_fail(err, HR_RESOURCE_EXHAUSTED, "session.memory",
+                   "expected the tensors of the run to take at most %zu bytes, but %zu are in use and %zu more are "
+                   "needed; give it a higher .memory_limit",
+                   budget->limit, atomic_load(&budget->used), refused);
+}
+
+/* ---- buffers ---- */
+
+static void recycle(hr_buffer *buffer, void *owner, void *user)
 {
     hr__buffers *pool = user;
     size_t rounded;
     const int class = buffers_class_of(hr_buffer_size(buffer), &rounded);
+    if (owner) budget_give_back(owner, rounded);
     uv_mutex_lock(&pool->lock);
     memcpy(hr_buffer_data(buffer), &pool->free[class], sizeof pool->free[class]);
     pool->free[class] = buffer;
@@ -82,41 +136,41 @@ void hr__buffers_close(hr__buffers *pool)
     if (last) destroy(pool);
 }
 
-hr_buffer *hr__buffers_get(hr__buffers *pool, size_t size)
+hr_buffer *hr__buffers_get(hr__buffers *pool, hr__budget *budget, size_t size)
 {
     if (size > (size_t)1 << 46) return NULL;
     size_t rounded;
     const int class = buffers_class_of(size, &rounded);
+    if (budget && !budget_take(budget, rounded)) return NULL;
     uv_mutex_lock(&pool->lock);
     hr_buffer *buffer = pool->free[class];
     if (buffer) pool->free[class] = next_of(buffer);
     pool->out++;
     uv_mutex_unlock(&pool->lock);
+    if (!buffer) buffer = hr__buffer_new_recycled(rounded, recycle, pool);
     if (buffer) {
-        hr__buffer_renew(buffer);
+        hr__buffer_renew(buffer, budget);
         return buffer;
     }
-    buffer = hr__buffer_new_recycled(rounded, recycle, pool);
-    if (!buffer) {
-        uv_mutex_lock(&pool->lock);
-        pool->out--;
-        uv_mutex_unlock(&pool->lock);
-    }
-    return buffer;
+    if (budget) budget_give_back(budget, rounded);
+    uv_mutex_lock(&pool->lock);
+    pool->out--;
+    uv_mutex_unlock(&pool->lock);
+    return NULL;
 }
 
 /* What it holds goes first; then its memory comes back as any other. */
-static void recycle_holder(hr_buffer *buffer, void *user)
+static void recycle_holder(hr_buffer *buffer, void *owner, void *user)
 {
     const hr__holder *holder = hr_buffer_data(buffer);
     holder->release(hr_buffer_data(buffer));
     hr__buffer_recycle_by(buffer, recycle, user);
-    recycle(buffer, user);
+    recycle(buffer, owner, user);
 }
 
-hr_buffer *hr__buffers_get_holder(hr__buffers *pool, size_t size, void (*release)(void *data))
+hr_buffer *hr__buffers_get_holder(hr__buffers *pool, hr__budget *budget, size_t size, void (*release)(void *data))
 {
-    hr_buffer *buffer = hr__buffers_get(pool, size);
+    hr_buffer *buffer = hr__buffers_get(pool, budget, size);
     if (!buffer) return NULL;
     memset(hr_buffer_data(buffer), 0, size);
     ((hr__holder *)hr_buffer_data(buffer))->release = release;

@@ -83,6 +83,7 @@ hr_status hr_call_begin(hr_kernel *k, hr_callee *callee, hr_open_call **out, hr_
     HR_TRY(callee_plan(callee, &plan, err));
     HR_TRY(hr__frame_get(k->frame->run, plan, &frame, err));
     frame->depth = k->frame->depth + 1;
+    if (frame->run->recorder) frame->path = hr__recorder_path(frame->run->recorder, k->frame, k->step);
     *out = (hr_open_call *)frame;
     return HR_OK;
 }
@@ -118,9 +119,9 @@ hr_status hr_call_run(hr_open_call *call, hr_tensor *args, int arg_count, hr_ten
         args[i].buffer = NULL;
     }
     hr_status st = hr__execute(frame, err);
-    if (st == HR_OK && atomic_load_explicit(&frame->run->stop, memory_order_acquire))
+    if (st == HR_OK && hr__run_stops(frame->run))
         st = hr_fail(err, HR_CANCELLED, "session.cancelled", "session: the run was cancelled");
-    if (st == HR_OK) st = hr__fetched_have_values(frame, err);
+    for (int i = 0; st == HR_OK && i < plan->fetches; i++) st = hr__fetch_has_value(frame, i, err);
     for (int i = 0; st == HR_OK && i < result_count; i++) {
         results[i] = frame->slots[plan->fetch_slot[i]];
         hr_buffer_ref(results[i].buffer);

@@ -103,7 +103,10 @@ static hr_status executor_compute(hr__frame *frame, const hr__step *step, hr_err
     k.temps = 0;
     const hr_status status = step->node->op->compute(&k, err);
     if (k.temps) hr__kernel_end(&k);
-    if (status != HR_OK) return hr__descriptor_answer(step->node->op->name, "graph.failed", status, err);
+    if (status != HR_OK) {
+        const hr_status answer = hr__descriptor_answer(step->node->op->name, "graph.failed", status, err);
+        return frame->run->budget ? hr__budget_explain(frame->run->budget, answer, err) : answer;
+    }
     return check_outputs(frame, step, err);
 }
 
@@ -187,14 +190,15 @@ static void run_step(hr__frame *frame, int32_t index)
 {
     hr__plan *plan = frame->plan;
     const hr__step *step = &plan->steps[index];
-    const bool stop = atomic_load_explicit(&frame->run->stop, memory_order_acquire) || leave_out(frame, step, index);
+    const bool stop = hr__run_stops(frame->run) || leave_out(frame, step, index);
     if (!stop && frame->measure) {
         const uint64_t begin = uv_hrtime();
         compute_step(frame, step);
-        const uint64_t spent = uv_hrtime() - begin;
+        const uint64_t end = uv_hrtime(), spent = end - begin;
         const uint32_t now = spent < UINT32_MAX / 16 ? (uint32_t)spent : UINT32_MAX / 16;
         const uint32_t before = atomic_load_explicit(&plan->nanoseconds[index], memory_order_relaxed);
         atomic_store_explicit(&plan->nanoseconds[index], before ? (before * 3 + now) / 4 : now, memory_order_relaxed);
+        if (frame->run->recorder) hr__recorder_add(frame->run->recorder, frame, step, begin, end);
     } else if (!stop) {
         compute_step(frame, step);
     }
@@ -350,17 +354,23 @@ static void executor_add_up(hr__plan *plan)
     atomic_store_explicit(&plan->total, total, memory_order_relaxed);
 }
 
-hr_status hr__execute(hr__frame *frame, hr_error *err)
+static void executor_reset(hr__frame *frame)
 {
-    hr__plan *plan = frame->plan;
-    const int64_t runs = atomic_fetch_add_explicit(&plan->runs, 1, memory_order_relaxed);
+    const hr__plan *plan = frame->plan;
     frame->status = HR_OK;
-    frame->measure = runs < 3 || runs % 32 == 0;
-    frame->parallel = plan->step_count > 1 && executor_pays(frame->run->session, plan, runs);
     for (int i = 0; i < plan->slot_count; i++)
         atomic_store_explicit(&frame->uses[i], plan->slot_uses[i], memory_order_relaxed);
     if (plan->switches) memset(frame->dead_slot, 0, (size_t)plan->slot_count);
     if (plan->switches) memset(frame->dead_step, 0, (size_t)plan->step_count);
+}
+
+hr_status hr__execute(hr__frame *frame, hr_error *err)
+{
+    hr__plan *plan = frame->plan;
+    const int64_t runs = atomic_fetch_add_explicit(&plan->runs, 1, memory_order_relaxed);
+    frame->measure = runs < 3 || runs % 32 == 0 || frame->run->recorder;
+    frame->parallel = plan->step_count > 1 && executor_pays(frame->run->session, plan, runs);
+    executor_reset(frame);
     if (frame->parallel) {
         run_parallel(frame);
     } else {
@@ -371,15 +381,27 @@ hr_status hr__execute(hr__frame *frame, hr_error *err)
     return frame->status;
 }
 
-hr_status hr__fetched_have_values(const hr__frame *frame, hr_error *err)
+void hr__execute_begin(hr__frame *frame)
+{
+    frame->parallel = false;
+    executor_reset(frame);
+}
+
+hr_status hr__execute_marked(hr__frame *frame, const uint8_t *marked, hr_error *err)
+{
+    frame->measure = frame->run->recorder;
+    for (int i = 0; i < frame->plan->step_count; i++)
+        if (marked[i]) run_step(frame, i);
+    if (frame->status != HR_OK && err) *err = frame->error;
+    return frame->status;
+}
+
+hr_status hr__fetch_has_value(const hr__frame *frame, int i, hr_error *err)
 {
     const hr__plan *plan = frame->plan;
-    for (int i = 0; plan->switches && i < plan->fetches; i++)
-        if (plan->fetch_slot[i] >= 0 && frame->dead_slot[plan->fetch_slot[i]])
-            return hr_fail(err, HR_INVALID_ARGUMENT, "session.fetch",
-                           "session: expected result %d to have a value, but the branch that it is in was not taken",
-                           i);
-    return HR_OK;
+    if (!plan->switches || plan->fetch_slot[i] < 0 || !frame->dead_slot[plan->fetch_slot[i]]) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "session.fetch",
+                   "session: expected result %d to have a value, but the branch that it is in was not taken", i);
 }
 
 /* ---- constants ---- */

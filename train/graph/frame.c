@@ -52,6 +52,7 @@ hr_status hr__frame_get(hr__run *run, hr__plan *plan, hr__frame **out, hr_error 
     frame->plan = plan;
     frame->run = run;
     frame->depth = 0;
+    frame->path = "";
     *out = frame;
     return HR_OK;
 }

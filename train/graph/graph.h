@@ -254,6 +254,10 @@ typedef struct hr_session_opts {
                          * graph; they live until the last of these sessions is freed. Default: has its own */
     const char *passes; /* which passes rewrite what a run needs (pass.h): "none", "all", "exact,arithmetic", "-fold".
                          * Default: "exact", those that give the same bits */
+    const int *kernel_workers; /* for the pieces of one kernel, such as those of a product, of the pool's workers at
+                                * most so many; default: all, or none if .workers is 0 */
+    double timeout;            /* of a run, in seconds; default: none */
+    int64_t memory_limit;      /* of a run, in bytes; default: none */
 } hr_session_opts;
 /* Gives a session; NULL: no memory. It borrows the graph, whose later nodes it knows as well. */
 HR_API hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *opts);
@@ -273,6 +277,76 @@ typedef struct hr_feed {
  * happened before it stay. Errors name the node. */
 HR_API hr_status hr_session_run(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches,
                                 int fetch_count, hr_tensor *out, hr_error *err);
+
+/* What one node of a run did. */
+typedef struct hr_node_stats {
+    const char *name, *op;
+    const char *calls;    /* the nodes that called the function that it is in, from the outermost: "while;cond"; "" */
+    const char *function; /* that function; "" */
+    int64_t begin, end;   /* of its kernel, in nanoseconds since the run began */
+    int thread;           /* 0: that of the caller; of the pool's workers from 1 on */
+    int64_t bytes;        /* of its outputs, of strings without their texts */
+} hr_node_stats;
+
+/* What a run did, in the user's memory: neither session nor graph needs to be there. */
+typedef struct hr_run_stats {
+    int64_t started;     /* microseconds since 1970 */
+    int64_t nanoseconds; /* that the run took */
+    int64_t count;
+    const hr_node_stats *nodes; /* those that ran, by the time when they began */
+    int64_t left_out;           /* further ones, beyond 2^20 */
+} hr_run_stats;
+HR_API void hr_run_stats_free(hr_run_stats *stats); /* NULL: nothing */
+/* Writes a file in Chrome's trace format, for chrome://tracing or ui.perfetto.dev. */
+HR_API hr_status hr_run_stats_trace(const hr_run_stats *stats, const char *path, hr_error *err);
+
+typedef struct hr_run_opts {
+    size_t struct_size;
+    double timeout; /* in seconds; INFINITY: none; default: the session's. After it, no node begins, and the run fails
+                     * with HR_DEADLINE_EXCEEDED, "session.timeout". A kernel that has begun ends first */
+    int64_t memory_limit; /* bytes that the tensors of the run and the memory that its kernels work with may take at
+                           * a time, of strings without their texts; default: the session's. The node that asks for
+                           * more fails with HR_RESOURCE_EXHAUSTED, "session.memory", and no memory is taken */
+    hr_run_stats **stats; /* gives what the nodes did, also of a run that fails; NULL if it does not begin. Default:
+                           * nothing is recorded */
+} hr_run_opts;
+/* hr_session_run_with(s, feeds, 1, &y, 1, &out, HR_RUN_OPTS(.timeout = 2), &err) */
+#define HR_RUN_OPTS(...) (&(hr_run_opts){__VA_ARGS__, .struct_size = sizeof(hr_run_opts)})
+/* As hr_session_run, with options. What time-out, limits and workers do to a run is that it fails or takes longer: what
+ * it computes never depends on them. */
+HR_API hr_status hr_session_run_with(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches,
+                                     int fetch_count, hr_tensor *out, const hr_run_opts *opts, hr_error *err);
+
+/* ---- runs that are prepared ---- */
+
+/* A run with certain feeds and fetches, whose plan is found once and kept until it is freed. */
+typedef struct hr_callable hr_callable;
+/* Gives *out, to be freed before the session. Fails as hr_session_run with these feeds and fetches. */
+HR_API hr_status hr_session_make_callable(hr_session *s, const hr_node *feeds, int feed_count, const hr_node *fetches,
+                                          int fetch_count, hr_callable **out, hr_error *err);
+/* Runs it: `values` has a tensor for each feed, `out` gets one for each fetch, both as in hr_session_run. Several
+ * threads may run one callable at the same time. */
+HR_API hr_status hr_callable_run(const hr_callable *c, const hr_tensor *values, hr_tensor *out, hr_error *err);
+HR_API hr_status hr_callable_run_with(const hr_callable *c, const hr_tensor *values, hr_tensor *out,
+                                      const hr_run_opts *opts, hr_error *err);
+HR_API void hr_callable_free(hr_callable *c); /* NULL: nothing */
+
+/* A run in parts, each with some of the feeds and fetches. What was computed, and what was fed, stays until it is
+ * freed, and each node runs once, as soon as what it depends on was fed. The nodes of a part run one after the other in
+ * the caller, their kernels with the pool. Used by one thread at a time. */
+typedef struct hr_partial hr_partial;
+/* Gives *out, to be freed before the session. All that will be fed and fetched is named here. */
+HR_API hr_status hr_partial_run_setup(hr_session *s, const hr_node *feeds, int feed_count, const hr_node *fetches,
+                                      int fetch_count, hr_partial **out, hr_error *err);
+/* Feeds these (copies), runs what can run now, and gives these fetches. HR_INVALID_ARGUMENT, "session.partial": a feed
+ * or fetch that was not named, or a second time, or a fetch that depends on what is not fed yet; then nothing has
+ * happened. After a part that failed while it ran, every later one fails. */
+HR_API hr_status hr_partial_run(hr_partial *p, const hr_feed *feeds, int feed_count, const hr_node *fetches,
+                                int fetch_count, hr_tensor *out, hr_error *err);
+HR_API hr_status hr_partial_run_with(hr_partial *p, const hr_feed *feeds, int feed_count, const hr_node *fetches,
+                                     int fetch_count, hr_tensor *out, const hr_run_opts *opts, hr_error *err);
+HR_API void hr_partial_free(hr_partial *p); /* NULL: nothing */
+
 HR_API const hr_error *hr_session_error(const hr_session *s); /* of the last run; NULL: it went well. Borrows */
 HR_API void
 hr_session_cancel(hr_session *s); /* from any thread: the runs under way, or else the next, give HR_CANCELLED */

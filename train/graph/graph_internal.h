@@ -175,7 +175,7 @@ struct hr_graph {
     hr_function *function; /* of a body */
     bool copies_constants; /* of the graph around, in place of capturing them */
     const hr__override *override;
-    bool has_extended;     /* nodes that extend others, or functions that share it */
+    bool has_extended; /* nodes that extend others, or functions that share it */
     hr__capture *captures;
     int capture_count, capture_capacity;
     hr_function **functions; /* of the outermost graph: the library */
@@ -353,13 +353,20 @@ void hr__resources_leave(hr__resources *manager);           /* the last owner fr
 typedef struct hr__buffers hr__buffers;
 hr__buffers *hr__buffers_new(void);
 void hr__buffers_close(hr__buffers *pool);
-hr_buffer *hr__buffers_get(hr__buffers *pool, size_t size); /* NULL: no memory */
+/* What the buffers of a run may take together; it lives until the last of them is back. */
+typedef struct hr__budget hr__budget;
+hr__budget *hr__budget_new(size_t limit); /* NULL: no memory */
+void hr__budget_drop(hr__budget *budget); /* NULL: nothing */
+/* Says "session.memory" in the place of "memory" if the budget refused. */
+hr_status hr__budget_explain(hr__budget *budget, hr_status status, hr_error *err);
+/* `budget` NULL: no limit. NULL: no memory, or the budget does not allow it. */
+hr_buffer *hr__buffers_get(hr__buffers *pool, hr__budget *budget, size_t size);
 /* A buffer that holds more than bytes: it begins with a hr__holder, the rest is zeroed, and its last reference calls
  * `release` with its data. */
 typedef struct hr__holder {
     void (*release)(void *data);
 } hr__holder;
-hr_buffer *hr__buffers_get_holder(hr__buffers *pool, size_t size, void (*release)(void *data));
+hr_buffer *hr__buffers_get_holder(hr__buffers *pool, hr__budget *budget, size_t size, void (*release)(void *data));
 
 /* ---- node_state.c: a graph in a session ---- */
 
@@ -433,6 +440,8 @@ typedef struct hr__plan {
     hr__instance own;         /* states of those that passes made */
     int feeds, fetches;
     int32_t *feed_slot, *fetch_slot; /* fetch -1: an operation */
+    int32_t *fetch_step;             /* that computes it; -1: none, it is fixed or fed */
+    const hr_node *feed_node;        /* the user's */
     int step_count, input_count, slot_count, value_count;
     hr__step *steps;
     int32_t *slot_uses; /* how many inputs and fetches want it; of fed and fixed ones never less than 1 */
@@ -462,14 +471,44 @@ hr_status hr__plan_acquire(hr_session *s, const hr_feed *feeds, int feed_count, 
 void hr__plan_release(hr_session *s, hr__plan *plan);
 void hr__plans_free(hr_session *s);
 
-/* ---- frame.c: one run's memory for one plan ---- */
+/* ---- run_stats.c: what a run's nodes took, where it is asked for ---- */
+
+typedef struct hr__recorder hr__recorder;
+struct hr__frame;
+hr__recorder *hr__recorder_new(void); /* NULL: no memory */
+/* A step of the frame ran from `begin` to `end`, by uv_hrtime. From any thread. */
+void hr__recorder_add(hr__recorder *r, const struct hr__frame *frame, const hr__step *step, uint64_t begin,
+                      uint64_t end);
+/* The path of a call by `step` of `caller`, in the recorder's memory. */
+const char *hr__recorder_path(hr__recorder *r, const struct hr__frame *caller, const hr__step *step);
+/* Gives what was recorded, and ends the recorder. `stats` NULL: drops it. */
+hr_status hr__recorder_end(hr__recorder *r, hr_run_stats **stats, hr_error *err);
+
+/* ---- run.c: one run of a session ---- */
 
 typedef struct hr__run {
     hr_session *session;
     struct hr__run *next; /* of those under way */
-    atomic_bool stop;     /* failed or cancelled: what is left is passed over */
+    atomic_bool stop;     /* failed, cancelled or late: what is left is passed over */
+    atomic_bool late;
     bool cancelled;
+    uint64_t deadline; /* by uv_hrtime; 0: none */
+    double timeout;
+    hr__budget *budget;     /* NULL: no limit */
+    hr__recorder *recorder; /* NULL: nothing is recorded */
 } hr__run;
+
+hr_status hr__run_begin(hr__run *run, hr_session *s, const hr_run_opts *opts, hr_error *err);
+/* After a run that began: `st`, or why it ended before. */
+hr_status hr__run_end(hr__run *run, const hr_run_opts *opts, hr_status st, hr_error *err);
+bool hr__run_is_late(hr__run *run);
+/* Whether what is left is to be passed over. */
+static inline bool hr__run_stops(hr__run *run)
+{
+    return atomic_load_explicit(&run->stop, memory_order_acquire) || (run->deadline && hr__run_is_late(run));
+}
+
+/* ---- frame.c: one run's memory for one plan ---- */
 
 typedef struct hr__frame {
     struct hr__frame *next; /* of the free ones, or of those that have steps for other threads */
@@ -483,7 +522,8 @@ typedef struct hr__frame {
     /* Of a plan that switches: outputs without a value in this run, and steps that do not run for lack of one. */
     uint8_t *dead_slot, *dead_step;
     bool parallel, measure;
-    int depth; /* calls that it is within */
+    int depth;        /* calls that it is within */
+    const char *path; /* of these calls, where the run is recorded */
     hr_status status;
     int32_t failed_step; /* the one that is reported */
     hr_error error;
@@ -520,6 +560,9 @@ struct hr_session {
     hr__client client; /* first: the pool hands it back */
     hr_graph *graph;
     bool joined, inline_only;
+    int kernel_workers; /* for the pieces of one kernel; -1: all of the pool */
+    double timeout;     /* of a run that says none; 0: none */
+    int64_t memory_limit;
     bool always_parallel; /* tests: even where it does not pay */
     char *passes;         /* of hr_session_opts; NULL: those that give the same bits */
     hr__buffers *buffers;
@@ -540,10 +583,37 @@ struct hr_session {
     bool lock_made, planning_made;
 };
 
+/* ---- callable.c ---- */
+
+/* Gives the plan for nodes to be fed later. */
+hr_status hr__plan_for_nodes(hr_session *s, const hr_node *feeds, int feed_count, const hr_node *fetches,
+                             int fetch_count, hr__plan **plan, hr_error *err);
+
+/* ---- session.c ---- */
+
+/* Gives the plan, checked arguments and all; a variable stands for its value. */
+hr_status hr__session_plan(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
+                           hr__plan **plan, hr_error *err);
+/* One run. What is fed is in `feeds`, or in `values`, in the order of the plan. */
+hr_status hr__run_plan(hr_session *s, hr__plan *plan, const hr_feed *feeds, const hr_tensor *values, hr_tensor *out,
+                       const hr_run_opts *opts, hr_error *err);
+/* Borrows the value: without a buffer, the slot is neither dropped nor written over. */
+hr_status hr__feed_slot(hr__frame *frame, int i, const hr_tensor *value, hr_error *err);
+hr_status hr__give_fetch(const hr__frame *frame, int i, hr_tensor *out, hr_error *err); /* `out` NULL: checks */
+/* Gives a reference, or a copy of what is borrowed. */
+hr_status hr__tensor_give(const hr_tensor *slot, hr_tensor *out, hr_error *err);
+/* The answer to the caller, and the session's error. */
+hr_status hr__session_tell(hr_session *s, hr_status st, hr_error *failed, hr_error *err);
+
+/* ---- executor.c ---- */
+
 /* Runs all steps; the slots then hold what is fetched. Of several failures that of the oldest node is reported. */
 hr_status hr__execute(hr__frame *frame, hr_error *err);
-/* HR_INVALID_ARGUMENT, "session.fetch": one of the branch that was not taken. */
-hr_status hr__fetched_have_values(const hr__frame *frame, hr_error *err);
+/* A run in parts: begins, then runs the steps that are marked, in order. */
+void hr__execute_begin(hr__frame *frame);
+hr_status hr__execute_marked(hr__frame *frame, const uint8_t *marked, hr_error *err);
+/* HR_INVALID_ARGUMENT, "session.fetch": fetch i is in a branch that was not taken. */
+hr_status hr__fetch_has_value(const hr__frame *frame, int i, hr_error *err);
 bool hr__execute_one(hr__client *client, int thread);
 /* Runs one node outside of a plan: its outputs, zeroed before, are the caller's. */
 hr_status hr__compute_alone(hr_session *s, hr_node node, void *state, hr_tensor *outputs, hr_error *err);

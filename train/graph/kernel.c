@@ -47,7 +47,7 @@ hr_status hr_kernel_output(hr_kernel *k, int i, hr_shape shape, hr_tensor **out,
     size_t bytes = 0;
     hr_tensor *t = output_of(k, i);
     HR_TRY(kernel_describe(k, i, shape, t, &bytes, err));
-    t->buffer = hr__buffers_get(k->session->buffers, bytes);
+    t->buffer = hr__buffers_get(k->session->buffers, k->frame->run->budget, bytes);
     if (!t->buffer) return hr_no_memory(err, "a tensor");
     t->data = hr_buffer_data(t->buffer);
     if (t->dtype == HR_STRING && bytes) memset(t->data, 0, bytes);
@@ -132,13 +132,16 @@ bool hr_kernel_has_input(const hr_kernel *k, int i)
 void *hr_kernel_temp(hr_kernel *k, size_t bytes)
 {
     if (k->temps == (int)(sizeof k->temp / sizeof *k->temp)) return NULL;
-    hr_buffer *buffer = hr__buffers_get(k->session->buffers, bytes);
+    hr_buffer *buffer = hr__buffers_get(k->session->buffers, k->frame->run->budget, bytes);
     if (!buffer) return NULL;
     k->temp[k->temps++] = buffer;
     return hr_buffer_data(buffer);
 }
 
-hr_buffer *hr_kernel_buffer(hr_kernel *k, size_t bytes) { return hr__buffers_get(k->session->buffers, bytes); }
+hr_buffer *hr_kernel_buffer(hr_kernel *k, size_t bytes)
+{
+    return hr__buffers_get(k->session->buffers, k->frame->run->budget, bytes);
+}
 
 void hr__blame(hr_error *err, const hr__node *node)
 {
@@ -150,10 +153,7 @@ void hr__kernel_end(hr_kernel *k)
     while (k->temps > 0) hr_buffer_unref(k->temp[--k->temps]);
 }
 
-bool hr_kernel_cancelled(const hr_kernel *k)
-{
-    return atomic_load_explicit(&k->frame->run->stop, memory_order_relaxed);
-}
+bool hr_kernel_cancelled(const hr_kernel *k) { return hr__run_stops(k->frame->run); }
 
 /* ---- threads ---- */
 
@@ -180,9 +180,5 @@ void hr_kernel_parallel(hr_kernel *k, int64_t count, double nanoseconds,
     const double wanted = (double)count * nanoseconds / PIECE_NS;
     pieces p = {count, wanted < 2 ? 1 : wanted > MAX_PIECES ? MAX_PIECES : (int64_t)wanted, fn, user};
     if (p.pieces > count) p.pieces = count;
-    if (p.pieces > 1 && !k->session->inline_only) {
-        hr__parallel_for(p.pieces, kernel_run_piece, &p);
-    } else {
-        for (int64_t i = 0; i < p.pieces; i++) kernel_run_piece(i, &p);
-    }
+    hr__parallel_for_with(k->session->kernel_workers, p.pieces, kernel_run_piece, &p);
 }

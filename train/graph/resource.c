@@ -209,14 +209,14 @@ hr_status hr_kernel_borrow(hr_kernel *k, int i, const hr_tensor **value, hr_erro
 
 /* Somebody holds the present value: the variable continues with a copy. Strings stay in the old buffer, so they are
  * copied whole. */
-static hr_status make_own(hr_session *s, hr_tensor *value, hr_error *err)
+static hr_status make_own(hr_session *s, hr__budget *budget, hr_tensor *value, hr_error *err)
 {
     hr_tensor own = *value;
     if (value->dtype == HR_STRING) {
         HR_TRY(hr_tensor_strings(&own, value->shape, value->data, err));
     } else {
         const size_t bytes = (size_t)value->count * hr_dtype_size(value->dtype);
-        own.buffer = hr__buffers_get(s->buffers, bytes);
+        own.buffer = hr__buffers_get(s->buffers, budget, bytes);
         if (!own.buffer) return hr_no_memory(err, "a variable");
         own.data = hr_buffer_data(own.buffer);
         if (bytes) memcpy(own.data, value->data, bytes);
@@ -231,19 +231,21 @@ hr_status hr_kernel_update(hr_kernel *k, int i, hr_tensor **value, hr_error *err
     hr__variable *v;
     HR_TRY(kernel_variable(k, i, &v, err));
     if (!v->value.data) return uninitialized(k, i, err);
-    if (!v->value.buffer || hr_buffer_is_shared(v->value.buffer)) HR_TRY(make_own(k->session, &v->value, err));
+    if (!v->value.buffer || hr_buffer_is_shared(v->value.buffer))
+        HR_TRY(make_own(k->session, k->frame->run->budget, &v->value, err));
     *value = &v->value;
     return HR_OK;
 }
 
-static hr_status set_value(hr_session *s, hr__variable *v, const hr_tensor *value, bool share, hr_error *err)
+static hr_status set_value(hr_session *s, hr__budget *budget, hr__variable *v, const hr_tensor *value, bool share,
+                           hr_error *err)
 {
     hr_tensor next = *value;
     if (share && value->buffer) {
         hr_buffer_ref(next.buffer);
     } else {
         next.buffer = NULL;
-        HR_TRY(make_own(s, &next, err));
+        HR_TRY(make_own(s, budget, &next, err));
     }
     hr_tensor_clear(&v->value);
     v->value = next;
@@ -270,7 +272,7 @@ hr_status hr_kernel_assign(hr_kernel *k, int i, int value, hr_error *err)
     if (value < 0 || value >= k->inputs)
         return hr_fail(err, HR_INTERNAL, "graph.failed", "expected one of %d inputs, got number %d", k->inputs, value);
     HR_TRY(resource_check_value(hr_node_input(k->node, i), k->input[value], err));
-    return set_value(k->session, v, k->input[value], true, err);
+    return set_value(k->session, k->frame->run->budget, v, k->input[value], true, err);
 }
 
 hr_status hr__slot_value(const hr_tensor *slot, hr_tensor *value, hr_error *err)
@@ -328,7 +330,7 @@ hr_status hr_session_set(hr_session *s, hr_node variable, const hr_tensor *value
     HR_TRY(resource_check_value(hr__handle_read(variable), value, err));
     given = hr_tensor_of(value->dtype, value->shape, value->data);
     uv_rwlock_wrlock(&r->lock);
-    st = set_value(s, r->thing, &given, false, err);
+    st = set_value(s, NULL, r->thing, &given, false, err);
     uv_rwlock_wrunlock(&r->lock);
     return st;
 }

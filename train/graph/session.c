@@ -14,6 +14,9 @@ hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *given)
     s->instance = (hr__instance){.graph = g, .session = s};
     s->inline_only = workers && *workers == 0;
     s->passes = opts.passes ? hr_strdup(opts.passes) : NULL;
+    s->kernel_workers = s->inline_only ? 0 : opts.kernel_workers ? *opts.kernel_workers : -1;
+    s->timeout = opts.timeout;
+    s->memory_limit = opts.memory_limit;
     s->lock_made = uv_mutex_init(&s->lock) == 0;
     s->planning_made = uv_mutex_init(&s->planning) == 0;
     s->buffers = hr__buffers_new();
@@ -78,24 +81,22 @@ static hr_status check_feed(const hr_feed *feed, int64_t *count, hr_error *err)
                    hr_dtype_name(feed->value.dtype), hr__shape_in(&got, feed->value.shape));
 }
 
-/* A fed slot borrows: without a buffer it is neither dropped nor written over. */
-static hr_status set_feeds(hr__frame *frame, const hr_feed *feeds, int count, hr_error *err)
+hr_status hr__feed_slot(hr__frame *frame, int i, const hr_tensor *value, hr_error *err)
 {
-    for (int i = 0; i < count; i++) {
-        int64_t values;
-        HR_TRY(check_feed(&feeds[i], &values, err));
-        hr_tensor *slot = &frame->slots[frame->plan->feed_slot[i]];
-        *slot = feeds[i].value;
-        slot->count = values;
-        slot->buffer = NULL;
-    }
+    int64_t values;
+    const hr_feed feed = {frame->plan->feed_node[i], *value};
+    HR_TRY(check_feed(&feed, &values, err));
+    hr_tensor *slot = &frame->slots[frame->plan->feed_slot[i]];
+    *slot = *value;
+    slot->count = values;
+    slot->buffer = NULL;
     return HR_OK;
 }
 
 /* ---- fetches ---- */
 
 /* What has no buffer is borrowed, from the caller or the graph: the caller gets a copy. */
-static hr_status session_give(const hr_tensor *slot, hr_tensor *out, hr_error *err)
+hr_status hr__tensor_give(const hr_tensor *slot, hr_tensor *out, hr_error *err)
 {
     if (slot->dtype == HR_RESOURCE) return hr__slot_value(slot, out, err);
     if (slot->buffer) {
@@ -110,17 +111,42 @@ static hr_status session_give(const hr_tensor *slot, hr_tensor *out, hr_error *e
     return HR_OK;
 }
 
+hr_status hr__give_fetch(const hr__frame *frame, int i, hr_tensor *out, hr_error *err)
+{
+    const int32_t slot = frame->plan->fetch_slot[i];
+    HR_TRY(hr__fetch_has_value(frame, i, err));
+    if (!out) return HR_OK;
+    *out = (hr_tensor){0};
+    return slot < 0 ? HR_OK : hr__tensor_give(&frame->slots[slot], out, err);
+}
+
 static hr_status give_fetches(const hr__frame *frame, hr_tensor *out, hr_error *err)
 {
     const hr__plan *plan = frame->plan;
     for (int i = 0; i < plan->fetches; i++) {
-        if (out) out[i] = (hr_tensor){0};
-        if (!out || plan->fetch_slot[i] < 0) continue;
-        const hr_status st = session_give(&frame->slots[plan->fetch_slot[i]], &out[i], err);
-        for (int j = 0; st != HR_OK && j < i; j++) hr_tensor_clear(&out[j]);
+        const hr_status st = hr__give_fetch(frame, i, out ? &out[i] : NULL, err);
+        for (int j = 0; st != HR_OK && out && j < i; j++) hr_tensor_clear(&out[j]);
         HR_TRY(st);
     }
     return HR_OK;
+}
+
+/* ---- the run ---- */
+
+hr_status hr__run_plan(hr_session *s, hr__plan *plan, const hr_feed *feeds, const hr_tensor *values, hr_tensor *out,
+                       const hr_run_opts *opts, hr_error *err)
+{
+    hr__run run;
+    hr__frame *frame = NULL;
+    HR_TRY(hr__run_begin(&run, s, opts, err));
+    hr_status st = hr__frame_get(&run, plan, &frame, err);
+    for (int i = 0; st == HR_OK && i < plan->feeds; i++)
+        st = hr__feed_slot(frame, i, feeds ? &feeds[i].value : &values[i], err);
+    if (st == HR_OK) st = hr__execute(frame, err);
+    st = hr__run_end(&run, opts, st, err);
+    if (st == HR_OK) st = give_fetches(frame, out, err);
+    if (frame) hr__frame_put(frame);
+    return st;
 }
 
 static bool any_variable(const hr_node *fetches, int count)
@@ -130,67 +156,9 @@ static bool any_variable(const hr_node *fetches, int count)
     return false;
 }
 
-/* ---- the run ---- */
-
-static void begin_run(hr__run *run, hr_session *s)
-{
-    *run = (hr__run){.session = s};
-    uv_mutex_lock(&s->lock);
-    run->cancelled = s->cancel_next;
-    atomic_init(&run->stop, s->cancel_next);
-    s->cancel_next = false;
-    run->next = s->runs;
-    s->runs = run;
-    uv_mutex_unlock(&s->lock);
-}
-
-/* Whether it was cancelled. */
-static bool end_run(hr__run *run)
-{
-    hr_session *s = run->session;
-    hr__run **at = &s->runs;
-    uv_mutex_lock(&s->lock);
-    while (*at != run) at = &(*at)->next;
-    *at = run->next;
-    uv_mutex_unlock(&s->lock);
-    return run->cancelled;
-}
-
-/* What happened before it was cancelled stays; nothing is given. */
-static hr_status run_plan(hr_session *s, hr__plan *plan, const hr_feed *feeds, int feed_count, hr_tensor *out,
-                          hr_error *err)
-{
-    hr__run run;
-    hr__frame *frame = NULL;
-    begin_run(&run, s);
-    hr_status st = hr__frame_get(&run, plan, &frame, err);
-    if (st == HR_OK) st = set_feeds(frame, feeds, feed_count, err);
-    if (st == HR_OK) st = hr__execute(frame, err);
-    if (end_run(&run) && st == HR_OK)
-        st = hr_fail(err, HR_CANCELLED, "session.cancelled", "session: the run was cancelled");
-    if (st == HR_OK) st = hr__fetched_have_values(frame, err);
-    if (st == HR_OK) st = give_fetches(frame, out, err);
-    if (frame) hr__frame_put(frame);
-    return st;
-}
-
-static hr_status run_nodes(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
-                           hr_tensor *out, hr_error *err)
-{
-    hr__plan *plan;
-    if (s->graph->error.code != HR_OK) {
-        *err = s->graph->error;
-        return err->code;
-    }
-    HR_TRY(hr__plan_acquire(s, feeds, feed_count, fetches, fetch_count, &plan, err));
-    const hr_status st = run_plan(s, plan, feeds, feed_count, out, err);
-    hr__plan_release(s, plan);
-    return st;
-}
-
 /* Fetching a variable fetches its value. */
-static hr_status run_values(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches,
-                            int fetch_count, hr_tensor *out, hr_error *err)
+static hr_status acquire_values(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches,
+                                int fetch_count, hr__plan **plan, hr_error *err)
 {
     hr_node *values = hr_memdup(fetches, sizeof *values * (size_t)fetch_count);
     if (!values) return hr_no_memory(err, "a run");
@@ -198,36 +166,58 @@ static hr_status run_values(hr_session *s, const hr_feed *feeds, int feed_count,
         const hr_variable_info *info = hr_variable_of(values[i]);
         if (info && hr_node_dtype(values[i]) == HR_RESOURCE) values[i] = info->read;
     }
-    const hr_status st = run_nodes(s, feeds, feed_count, values, fetch_count, out, err);
+    const hr_status st = hr__plan_acquire(s, feeds, feed_count, values, fetch_count, plan, err);
     hr_free(values);
     return st;
 }
 
-static hr_status run_checked(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches,
-                             int fetch_count, hr_tensor *out, hr_error *err)
+hr_status hr__session_plan(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
+                           hr__plan **plan, hr_error *err)
 {
     if ((!feeds && feed_count > 0) || feed_count < 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "session.feed", "expected %d feeds, got NULL", feed_count);
     if ((!fetches && fetch_count > 0) || fetch_count < 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "session.fetch", "expected %d fetches, got NULL", fetch_count);
-    if (any_variable(fetches, fetch_count)) return run_values(s, feeds, feed_count, fetches, fetch_count, out, err);
-    return run_nodes(s, feeds, feed_count, fetches, fetch_count, out, err);
+    if (s->graph->error.code != HR_OK) {
+        *err = s->graph->error;
+        return err->code;
+    }
+    return (any_variable(fetches, fetch_count) ? acquire_values : hr__plan_acquire)(s, feeds, feed_count, fetches,
+                                                                                    fetch_count, plan, err);
+}
+
+hr_status hr__session_tell(hr_session *s, hr_status st, hr_error *failed, hr_error *err)
+{
+    if (st != HR_OK && failed->code == HR_OK) failed->code = st;
+    if (st != HR_OK && err) *err = *failed;
+    uv_mutex_lock(&s->lock);
+    if (st == HR_OK)
+        s->error.code = HR_OK;
+    else
+        s->error = *failed;
+    uv_mutex_unlock(&s->lock);
+    return st;
+}
+
+hr_status hr_session_run_with(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches,
+                              int fetch_count, hr_tensor *out, const hr_run_opts *given, hr_error *err)
+{
+    const hr_run_opts opts = HR_OPTIONS(hr_run_opts, given);
+    hr__plan *plan;
+    hr_error failed;
+    if (opts.stats) *opts.stats = NULL;
+    if (!s) return hr_no_memory(err, "a session");
+    failed.code = HR_OK;
+    hr_status st = hr__session_plan(s, feeds, feed_count, fetches, fetch_count, &plan, &failed);
+    if (st == HR_OK) {
+        st = hr__run_plan(s, plan, feeds, NULL, out, &opts, &failed);
+        hr__plan_release(s, plan);
+    }
+    return hr__session_tell(s, st, &failed, err);
 }
 
 hr_status hr_session_run(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
                          hr_tensor *out, hr_error *err)
 {
-    hr_error failed;
-    if (!s) return hr_no_memory(err, "a session");
-    failed.code = HR_OK;
-    const hr_status st = run_checked(s, feeds, feed_count, fetches, fetch_count, out, &failed);
-    if (st != HR_OK && failed.code == HR_OK) failed.code = st;
-    if (st != HR_OK && err) *err = failed;
-    uv_mutex_lock(&s->lock);
-    if (st == HR_OK)
-        s->error.code = HR_OK;
-    else
-        s->error = failed;
-    uv_mutex_unlock(&s->lock);
-    return st;
+    return hr_session_run_with(s, feeds, feed_count, fetches, fetch_count, out, NULL, err);
 }

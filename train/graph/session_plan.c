@@ -223,8 +223,11 @@ static hr_status make_steps(planner *p)
     if (!plan->slot_uses || !plan->steps || !plan->fixed || !plan->nanoseconds) return hr_no_memory(p->err, "a plan");
     for (int32_t id = 0; id < p->g->node_count; id++)
         if (p->step_of[id] >= 0) HR_TRY(session_plan_make_step(p, id));
-    for (int i = 0; i < plan->fetches; i++)
-        session_plan_hold(plan, plan->fetch_slot[i] = slot(p, hr_rewrite_fetch(plan->graph, i)));
+    for (int i = 0; i < plan->fetches; i++) {
+        const hr_node fetch = hr_rewrite_fetch(plan->graph, i);
+        plan->fetch_step[i] = p->step_of[fetch.id];
+        session_plan_hold(plan, plan->fetch_slot[i] = slot(p, fetch));
+    }
     for (int i = 0; i < plan->feeds && !p->function; i++) session_plan_hold(plan, plan->feed_slot[i]);
     return fill_fixed_slots(p);
 }
@@ -424,7 +427,10 @@ static hr_status new_plan(const hr__instance *in, const hr_function *function, c
     plan->fetches = fetch_count;
     plan->feed_slot = hr__arena_get(&plan->arena, ((size_t)feed_count + 1) * sizeof *plan->feed_slot);
     plan->fetch_slot = hr__arena_get(&plan->arena, ((size_t)fetch_count + 1) * sizeof *plan->fetch_slot);
-    if (!plan->feed_slot || !plan->fetch_slot) return hr_no_memory(err, "a plan");
+    plan->fetch_step = hr__arena_get(&plan->arena, ((size_t)fetch_count + 1) * sizeof *plan->fetch_step);
+    plan->feed_node = hr__arena_copy(&plan->arena, feeds, (size_t)feed_count * sizeof *feeds);
+    if (!plan->feed_slot || !plan->fetch_slot || !plan->fetch_step || !plan->feed_node)
+        return hr_no_memory(err, "a plan");
     HR_TRY(hr_rewrite_check(in->session->passes, err));
     HR_TRY(hr__rewrite_begin(in->graph, feeds, feed_count, fetches, fetch_count, false, &plan->graph, err));
     plan->own = (hr__instance){.graph = hr_rewrite_graph(plan->graph), .session = in->session};

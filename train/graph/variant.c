@@ -22,7 +22,8 @@ static void variant_release(void *data)
 hr_status hr_kernel_new_variant(hr_kernel *k, const hr_variant_kind *kind, hr_tensor *out, void **value, hr_error *err)
 {
     *out = (hr_tensor){0};
-    hr_buffer *buffer = hr__buffers_get_holder(k->session->buffers, sizeof(variant) + kind->size, variant_release);
+    hr_buffer *buffer = hr__buffers_get_holder(k->session->buffers, k->frame->run->budget, sizeof(variant) + kind->size,
+                                               variant_release);
     if (!buffer) return hr_no_memory(err, "a variant");
     variant *v = hr_buffer_data(buffer);
     v->kind = kind;
