@@ -51,6 +51,8 @@ function(hr_room name)
     add_library(hr_room_${name} OBJECT ${sources})
     set_target_properties(hr_room_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_link_libraries(hr_room_${name} PUBLIC hr_flags ${ROOM_LINK})
+    # Nodes that the library makes are made where it was called.
+    target_compile_definitions(hr_room_${name} PRIVATE HR_NO_PLACES)
     foreach(header IN LISTS ROOM_HEADERS)
         get_filename_component(file ${header} NAME)
         file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${header} ${HEADRACE_INCLUDE}/headrace/${file} SYMBOLIC)

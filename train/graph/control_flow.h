@@ -35,6 +35,7 @@ HR_API hr_node hr_function_output_at(const hr_function *f, int i);
 
 /* Calls it: one input each that was asked for, captures not counted, and one node of `out` each result. */
 HR_API void hr_call_function(const hr_function *f, const hr_node *inputs, int count, hr_node *out);
+#define hr_call_function(...) HR_MADE_VOID_(hr_call_function(__VA_ARGS__))
 
 /* Makes a branch: puts `count` results into `results`. */
 typedef void hr_branch_fn(hr_graph *g, hr_node *results, void *user);
@@ -42,6 +43,7 @@ typedef void hr_branch_fn(hr_graph *g, hr_node *results, void *user);
  * with values), else those of `otherwise`: of the same types, which both give `count` of. Only one of them runs. */
 HR_API void hr_cond(hr_node predicate, hr_branch_fn *then, hr_branch_fn *otherwise, void *user, hr_node *out,
                     int count);
+#define hr_cond(...) HR_MADE_VOID_(hr_cond(__VA_ARGS__))
 
 /* Makes the condition of a loop (one result, a bool) or its body (one result for each variable of the loop). */
 typedef void hr_loop_fn(hr_graph *g, const hr_node *vars, hr_node *results, void *user);
@@ -59,7 +61,8 @@ HR_API void hr_while_loop_with(hr_loop_fn *condition, hr_loop_fn *body, void *us
 #define hr_while_loop(condition, body, user, vars, count, ...)                                                         \
     HR_WHILE_LOOP_(condition, body, user, vars, count, __VA_ARGS__, .struct_size = sizeof(hr_while_opts))
 #define HR_WHILE_LOOP_(condition, body, user, vars, count, out, ...)                                                   \
-    hr_while_loop_with((condition), (body), (user), (vars), (count), (out), &(hr_while_opts){__VA_ARGS__})
+    HR_MADE_VOID_(                                                                                                     \
+        hr_while_loop_with((condition), (body), (user), (vars), (count), (out), &(hr_while_opts){__VA_ARGS__}))
 
 /* ---- one of several branches ---- */
 
@@ -75,8 +78,8 @@ HR_API void hr_switch_case_with(hr_node index, hr_branch_fn *const *branches, in
 #define hr_switch_case(index, branches, branch_count, user, out, ...)                                                  \
     HR_SWITCH_CASE_(index, branches, branch_count, user, out, __VA_ARGS__, .struct_size = sizeof(hr_switch_case_opts))
 #define HR_SWITCH_CASE_(index, branches, branch_count, user, out, count, ...)                                          \
-    hr_switch_case_with((index), (branches), (branch_count), (user), (out), (count),                                   \
-                        &(hr_switch_case_opts){__VA_ARGS__})
+    HR_MADE_VOID_(hr_switch_case_with((index), (branches), (branch_count), (user), (out), (count),                     \
+                                      &(hr_switch_case_opts){__VA_ARGS__}))
 
 typedef struct hr_case_opts {
     size_t struct_size;
@@ -91,7 +94,8 @@ HR_API void hr_case_with(const hr_node *predicates, hr_branch_fn *const *branche
 #define hr_case(predicates, branches, branch_count, user, out, ...)                                                    \
     HR_CASE_(predicates, branches, branch_count, user, out, __VA_ARGS__, .struct_size = sizeof(hr_case_opts))
 #define HR_CASE_(predicates, branches, branch_count, user, out, count, ...)                                            \
-    hr_case_with((predicates), (branches), (branch_count), (user), (out), (count), &(hr_case_opts){__VA_ARGS__})
+    HR_MADE_VOID_(                                                                                                     \
+        hr_case_with((predicates), (branches), (branch_count), (user), (out), (count), &(hr_case_opts){__VA_ARGS__}))
 
 /* ---- tensor arrays ---- */
 
@@ -142,7 +146,8 @@ HR_API void hr_map_loop_with(hr_loop_fn *fn, void *user, const hr_node *elems, i
 #define hr_map_loop(fn, user, elems, elem_count, out, ...)                                                             \
     HR_MAP_LOOP_(fn, user, elems, elem_count, out, __VA_ARGS__, .struct_size = sizeof(hr_map_loop_opts))
 #define HR_MAP_LOOP_(fn, user, elems, elem_count, out, count, ...)                                                     \
-    hr_map_loop_with((fn), (user), (elems), (elem_count), (out), (count), &(hr_map_loop_opts){__VA_ARGS__})
+    HR_MADE_VOID_(                                                                                                     \
+        hr_map_loop_with((fn), (user), (elems), (elem_count), (out), (count), &(hr_map_loop_opts){__VA_ARGS__}))
 
 typedef struct hr_fold_opts {
     size_t struct_size;

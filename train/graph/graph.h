@@ -38,11 +38,31 @@ HR_API void hr_graph_free(hr_graph *g);                    /* after all of its s
 HR_API const hr_error *hr_graph_error(const hr_graph *g);  /* the first failure; NULL: none. Borrows from `g` */
 HR_API void hr_set_random_seed(hr_graph *g, int64_t seed); /* the graph's seed, of random ops made afterwards */
 
+/* ---- places: where in a program nodes are made, for messages ----
+ *
+ * The macros that make nodes tell the line that they are in, so that an error says "node 'dnn/MatMul' (MatMul), made at
+ * model.c:42". A node of a function that has no macro gets the place of the innermost scope that was begun by one. A
+ * file of a library of layers defines HR_NO_PLACES before it includes this header: its nodes are then made where its
+ * callers say. This costs a few nanoseconds for each node that is made, and nothing in a run. */
+
+/* Until the matching hr_place_end, nodes that this thread makes are made there: for bindings, whose callers have lines
+ * of their own. Borrows `file` until then; NULL: not known. hr_place_end gives what it is given. */
+HR_API void hr_place_begin(const char *file, int line);
+HR_API hr_node hr_place_end(hr_node made);
+#if defined HR_NO_PLACES || defined __cplusplus
+#define HR_MADE_(call) (call)
+#define HR_MADE_VOID_(call) (call)
+#else
+#define HR_MADE_(call) (hr_place_begin(__FILE__, __LINE__), hr_place_end(call))
+#define HR_MADE_VOID_(call) (hr_place_begin(__FILE__, __LINE__), call, (void)hr_place_end((hr_node){NULL, 0, 0}))
+#endif
+
 /* ---- names ---- */
 
 /* Names of nodes made until the matching hr_scope_end begin with "name/", made unique as TensorFlow does ("name_1/");
  * a name that ends in '/' re-enters that scope. Variables' names follow variable scopes only. */
 HR_API void hr_name_scope(hr_graph *g, const char *name);
+#define hr_name_scope(...) HR_MADE_VOID_(hr_name_scope(__VA_ARGS__))
 
 /* What a variable scope does with a variable of that name: expects none, expects one, takes either. */
 typedef enum hr_reuse { HR_REUSE_NEVER, HR_REUSE, HR_AUTO_REUSE } hr_reuse;
@@ -62,8 +82,8 @@ typedef struct hr_variable_scope_opts {
 /* Variables of hr_get_variable are called "name/...", never made unique; other nodes as by hr_name_scope. */
 HR_API void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_scope_opts *opts);
 #define hr_variable_scope(...)                                                                                         \
-    HR_CALL2_(hr_variable_scope_with, hr_variable_scope_opts, __VA_ARGS__,                                             \
-              .struct_size = sizeof(hr_variable_scope_opts))
+    HR_MADE_VOID_(HR_CALL2_(hr_variable_scope_with, hr_variable_scope_opts, __VA_ARGS__,                               \
+                            .struct_size = sizeof(hr_variable_scope_opts)))
 HR_API void hr_scope_end(hr_graph *g);                        /* of either kind */
 HR_API const char *hr_variable_scope_name(const hr_graph *g); /* "" or "dnn/"; borrows until scopes change */
 
@@ -88,7 +108,9 @@ HR_API int hr_node_controls(hr_node node);
 HR_API hr_node hr_node_input(hr_node node, int i);
 HR_API hr_node hr_node_control(hr_node node, int i);
 HR_API hr_node hr_node_output(hr_node node, int i); /* another output of the same node */
-static inline hr_node hr_target(hr_node node)       /* the node as an operation: run, but nothing fetched */
+HR_API const char *hr_node_file(hr_node node);      /* where it was made; "" and 0: not known */
+HR_API int hr_node_line(hr_node node);
+static inline hr_node hr_target(hr_node node) /* the node as an operation: run, but nothing fetched */
 {
     node.output = -1;
     return node;
@@ -194,7 +216,7 @@ typedef struct hr_variable_opts {
 HR_API hr_node hr_get_variable_with(hr_graph *g, const char *name, hr_dtype dtype, hr_shape shape,
                                     const hr_variable_opts *opts);
 #define hr_get_variable(...)                                                                                           \
-    HR_CALL4_(hr_get_variable_with, hr_variable_opts, __VA_ARGS__, .struct_size = sizeof(hr_variable_opts))
+    HR_MADE_(HR_CALL4_(hr_get_variable_with, hr_variable_opts, __VA_ARGS__, .struct_size = sizeof(hr_variable_opts)))
 
 /* `pieces` along the axis, or as many as it has. */
 HR_API hr_partitioner hr_fixed_size_partitioner(int64_t pieces, int axis);
@@ -241,7 +263,7 @@ HR_API void hr_gradients_with(const hr_node *ys, int y_count, const hr_node *xs,
 #define hr_gradients(ys, y_count, xs, x_count, ...)                                                                    \
     HR_GRADIENTS_(ys, y_count, xs, x_count, __VA_ARGS__, .struct_size = sizeof(hr_gradients_opts))
 #define HR_GRADIENTS_(ys, y_count, xs, x_count, out, ...)                                                              \
-    hr_gradients_with((ys), (y_count), (xs), (x_count), (out), &(hr_gradients_opts){__VA_ARGS__})
+    HR_MADE_VOID_(hr_gradients_with((ys), (y_count), (xs), (x_count), (out), &(hr_gradients_opts){__VA_ARGS__}))
 /* The same as a dense node: rows that repeat are summed. */
 HR_API hr_node hr_gradient_dense(hr_gradient gradient);
 

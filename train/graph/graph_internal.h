@@ -106,6 +106,13 @@ typedef struct hr__override {
     void (*gradient)(hr_backward *b);
 } hr__override;
 
+/* Where a node was made, or the scope that it is in. */
+typedef struct hr__made {
+    const char *file; /* NULL: not known */
+    int line;
+    bool by_scope;
+} hr__made;
+
 typedef struct hr__node {
     const hr__signature *sig;
     const hr_graph_op *op;
@@ -129,12 +136,14 @@ typedef struct hr__node {
     hr_node instead; /* an Exit: the output of the While that runs in place of its loop; none: none */
     bool in_loop;    /* has a value each turn: neither fed nor fetched */
     bool hidden;     /* such a While: not of the file */
+    hr__made made;
 } hr__node;
 
 typedef struct hr__scope {
     const char *name, *variable; /* what to go back to */
     hr_reuse reuse;
     hr_partitioner partitioner;
+    hr__made made; /* of the scope itself */
 } hr__scope;
 
 typedef struct hr__collection {
@@ -209,10 +218,20 @@ struct hr_graph {
     hr__map variable_names; /* to the index */
     uint32_t marks;         /* of nodes with control inputs: numbers given so far */
 
+    const char *made_file; /* the file of the newest node whose place is known */
+
     int64_t seed, seeded_ops; /* seed 0: none */
 
     int known_depth, known_left; /* of the calls of hr_known_numbers that are under way */
 };
+
+/* ---- made_at.c: the places in the user's program ---- */
+
+/* Of what is made now. */
+hr_status hr__made_here(hr_graph *g, hr__made *out, hr_error *err);
+/* Puts the node in front of the text. */
+void hr__blame(hr_error *err, const hr__node *node);
+void hr__blame_made(hr_error *err, const char *name, const char *op, hr__made made); /* of one that failed */
 
 /* ---- function.c ---- */
 
@@ -618,7 +637,5 @@ bool hr__execute_one(hr__client *client, int thread);
 /* Runs one node outside of a plan: its outputs, zeroed before, are the caller's. */
 hr_status hr__compute_alone(hr_session *s, hr_node node, void *state, hr_tensor *outputs, hr_error *err);
 void hr__kernel_end(hr_kernel *k);
-/* Puts the node in front of the text. */
-void hr__blame(hr_error *err, const hr__node *node);
 
 #endif

@@ -111,7 +111,8 @@ typedef struct hr_node_opts {
 /* A new node of the op of that name; `g` may be NULL if there are inputs. Its first output. An input that is a variable
  * is read where the op wants a value; several nodes of a list stand one after the other. Types are inferred. */
 HR_API hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts *opts);
-#define hr_new_node(...) HR_CALL2_(hr_new_node_with, hr_node_opts, __VA_ARGS__, .struct_size = sizeof(hr_node_opts))
+#define hr_new_node(...)                                                                                               \
+    HR_MADE_(HR_CALL2_(hr_new_node_with, hr_node_opts, __VA_ARGS__, .struct_size = sizeof(hr_node_opts)))
 #define HR_INPUTS(...)                                                                                                 \
     .inputs = (const hr_node[]){__VA_ARGS__}, .input_count = (int)(sizeof((hr_node[]){__VA_ARGS__}) / sizeof(hr_node))
 #define HR_ATTRS(...)                                                                                                  \

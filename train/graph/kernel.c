@@ -143,11 +143,6 @@ hr_buffer *hr_kernel_buffer(hr_kernel *k, size_t bytes)
     return hr__buffers_get(k->session->buffers, k->frame->run->budget, bytes);
 }
 
-void hr__blame(hr_error *err, const hr__node *node)
-{
-    hr_error_prefix(err, "node '%s' (%s): ", node->name, node->op->name);
-}
-
 void hr__kernel_end(hr_kernel *k)
 {
     while (k->temps > 0) hr_buffer_unref(k->temp[--k->temps]);

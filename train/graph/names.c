@@ -124,7 +124,13 @@ static bool push(hr_graph *g)
         hr__graph_no_memory(g, "a scope");
         return false;
     }
-    g->scopes[g->scope_count++] = (hr__scope){name, variable, g->reuse, g->partitioner};
+    hr__made made;
+    if (hr__made_here(g, &made, NULL) != HR_OK) {
+        hr__graph_no_memory(g, "a scope");
+        return false;
+    }
+    made.by_scope = true;
+    g->scopes[g->scope_count++] = (hr__scope){name, variable, g->reuse, g->partitioner, made};
     return true;
 }
 

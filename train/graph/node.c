@@ -20,6 +20,7 @@ typedef struct maker {
     bool imported;                /* from a file: all attributes are kept */
     int64_t length[HR__MAX_ARGS]; /* how many inputs each argument has */
     hr__node *node;
+    hr__made made;
     hr_error *err;
 } maker;
 
@@ -398,7 +399,8 @@ static hr_status node_build(maker *m)
                     .attr = attrs,
                     .attrs = m->sig->attrs + m->extras,
                     .override = hr__override_of(g, m->sig->op->name),
-                    .device = ""};
+                    .device = "",
+                    .made = m->made};
     return add_controls(m);
 }
 
@@ -514,6 +516,16 @@ static bool take_from_around(hr_graph *g, hr_node_opts *opts)
     return true;
 }
 
+static void node_refuse(const maker *m, const char *op)
+{
+    hr__made made = m->made;
+    char name[300];
+    if (!made.file && hr__made_here(m->g, &made, NULL) != HR_OK) made = (hr__made){0};
+    snprintf(name, sizeof name, "%s%s", m->g->scope, m->name);
+    m->g->error = *m->err;
+    hr__blame_made(&m->g->error, name, op, made);
+}
+
 hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts *given)
 {
     hr_node_opts own = HR_OPTIONS(hr_node_opts, given);
@@ -530,11 +542,10 @@ hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts *given)
     if (!m) return hr__graph_no_memory(g, "a node");
     *m = (maker){.g = g, .opts = opts, .err = &err, .sig = hr__graph_signature(g, op, &err)};
     m->name = opts->name ? opts->name : mark ? mark + 1 : op;
-    const hr_status st = !m->sig ? err.code : node_build(m) != HR_OK ? err.code : enter(m, &self);
-    if (st != HR_OK && g->error.code == HR_OK) {
-        g->error = err;
-        hr_error_prefix(&g->error, "node '%s%s' (%s): ", g->scope, m->name, op);
-    }
+    hr_status st = m->sig ? hr__made_here(g, &m->made, &err) : err.code;
+    if (st == HR_OK) st = node_build(m);
+    if (st == HR_OK) st = enter(m, &self);
+    if (st != HR_OK && g->error.code == HR_OK) node_refuse(m, op);
     hr_free(m);
     return st == HR_OK ? self : hr_failed_node(g);
 }

@@ -75,9 +75,11 @@ static hr_status check_ends(const planner *p)
 
 static hr_status no_kernel(const planner *p, const hr__node *n, const char *attr, hr_dtype type)
 {
-    return hr_fail(p->err, attr ? HR_INVALID_ARGUMENT : HR_UNIMPLEMENTED, "graph.kernel",
-                   "node '%s' (%s): no kernel for %s%s%s", n->name, n->op->name, attr ? attr : "this op",
-                   attr ? " = " : "", attr ? hr_dtype_name(type) : "");
+    const hr_status st =
+        hr_fail(p->err, attr ? HR_INVALID_ARGUMENT : HR_UNIMPLEMENTED, "graph.kernel", "no kernel for %s%s%s",
+                attr ? attr : "this op", attr ? " = " : "", attr ? hr_dtype_name(type) : "");
+    hr__blame(p->err, n);
+    return st;
 }
 
 /* The op has one, and for the node's types. */

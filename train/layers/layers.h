@@ -86,7 +86,8 @@ typedef struct hr_dense_opts {
 /* activation(x kernel + bias) [..., units], for x [..., k] and a kernel [k, units], float. The rank of x is at least 2,
  * and all dimensions of x but the first are known; else "layers.shape". */
 HR_API hr_node hr_dense_with(hr_node x, int64_t units, const hr_dense_opts *opts);
-#define hr_dense(...) HR_CALL2_(hr_dense_with, hr_dense_opts, __VA_ARGS__, .struct_size = sizeof(hr_dense_opts))
+#define hr_dense(...)                                                                                                  \
+    HR_MADE_(HR_CALL2_(hr_dense_with, hr_dense_opts, __VA_ARGS__, .struct_size = sizeof(hr_dense_opts)))
 
 typedef struct hr_input_layer_opts {
     size_t struct_size;
@@ -99,7 +100,8 @@ typedef struct hr_input_layer_opts {
 HR_API hr_node hr_input_layer_with(const hr_features *features, hr_column_list columns,
                                    const hr_input_layer_opts *opts);
 #define hr_input_layer(...)                                                                                            \
-    HR_CALL2_(hr_input_layer_with, hr_input_layer_opts, __VA_ARGS__, .struct_size = sizeof(hr_input_layer_opts))
+    HR_MADE_(                                                                                                          \
+        HR_CALL2_(hr_input_layer_with, hr_input_layer_opts, __VA_ARGS__, .struct_size = sizeof(hr_input_layer_opts)))
 
 /* Concatenates columns of sequences, sorted by name, at every step: [n, max steps, sum of widths], float (or the type
  * of the sequence_numeric columns, if all have the same). Missing steps of shorter rows are zero, or the default value
@@ -109,7 +111,8 @@ HR_API hr_node hr_input_layer_with(const hr_features *features, hr_column_list c
 HR_API hr_node hr_sequence_features_with(const hr_features *features, hr_column_list columns, hr_node *sequence_length,
                                          const hr_input_layer_opts *opts);
 #define hr_sequence_features(...)                                                                                      \
-    HR_CALL3_(hr_sequence_features_with, hr_input_layer_opts, __VA_ARGS__, .struct_size = sizeof(hr_input_layer_opts))
+    HR_MADE_(HR_CALL3_(hr_sequence_features_with, hr_input_layer_opts, __VA_ARGS__,                                    \
+                       .struct_size = sizeof(hr_input_layer_opts)))
 /* Appends `context` [n, c] to every step of `sequence` [n, steps, w]: [n, steps, w + c]. */
 HR_API hr_node hr_concatenate_context_input(hr_node context, hr_node sequence);
 
@@ -125,7 +128,8 @@ typedef struct hr_linear_model_opts {
 HR_API hr_node hr_linear_model_with(const hr_features *features, hr_column_list columns,
                                     const hr_linear_model_opts *opts);
 #define hr_linear_model(...)                                                                                           \
-    HR_CALL2_(hr_linear_model_with, hr_linear_model_opts, __VA_ARGS__, .struct_size = sizeof(hr_linear_model_opts))
+    HR_MADE_(HR_CALL2_(hr_linear_model_with, hr_linear_model_opts, __VA_ARGS__,                                        \
+                       .struct_size = sizeof(hr_linear_model_opts)))
 
 typedef struct hr_dropout_opts {
     size_t struct_size;
@@ -135,7 +139,8 @@ typedef struct hr_dropout_opts {
 /* Sets each value to 0 with probability `rate` and divides the others by 1 - rate. `rate` is at least 0 and less than
  * 1; else "layers.rate". */
 HR_API hr_node hr_dropout_with(hr_node x, float rate, const hr_dropout_opts *opts);
-#define hr_dropout(...) HR_CALL2_(hr_dropout_with, hr_dropout_opts, __VA_ARGS__, .struct_size = sizeof(hr_dropout_opts))
+#define hr_dropout(...)                                                                                                \
+    HR_MADE_(HR_CALL2_(hr_dropout_with, hr_dropout_opts, __VA_ARGS__, .struct_size = sizeof(hr_dropout_opts)))
 
 /* ---- losses: those of tf.losses; the labels are the first argument ---- */
 
@@ -163,10 +168,11 @@ typedef struct hr_loss_opts {
 /* Multiplies losses of your own by the weights and reduces them. */
 HR_API hr_node hr_compute_weighted_loss_with(hr_node losses, const hr_loss_opts *opts);
 #define hr_compute_weighted_loss(...)                                                                                  \
-    HR_CALL1_(hr_compute_weighted_loss_with, hr_loss_opts, __VA_ARGS__, .struct_size = sizeof(hr_loss_opts))
+    HR_MADE_(HR_CALL1_(hr_compute_weighted_loss_with, hr_loss_opts, __VA_ARGS__, .struct_size = sizeof(hr_loss_opts)))
 
 #define HR_LOSS_(fn) HR_API hr_node fn##_with(hr_node labels, hr_node predictions, const hr_loss_opts *opts);
-#define HR_LOSS_CALL_(fn, ...) HR_CALL2_(fn##_with, hr_loss_opts, __VA_ARGS__, .struct_size = sizeof(hr_loss_opts))
+#define HR_LOSS_CALL_(fn, ...)                                                                                         \
+    HR_MADE_(HR_CALL2_(fn##_with, hr_loss_opts, __VA_ARGS__, .struct_size = sizeof(hr_loss_opts)))
 HR_LOSS_(hr_mean_squared_error)
 HR_LOSS_(hr_absolute_difference)
 HR_LOSS_(hr_cosine_distance)                   /* 1 - the inner product along .axis; vectors must have length 1 */

@@ -25,11 +25,12 @@ typedef struct hr_placeholder_opts {
 /* A value that each run is fed with. A dimension of -1 may vary. */
 HR_API hr_node hr_placeholder_with(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_placeholder_opts *opts);
 #define hr_placeholder(...)                                                                                            \
-    HR_CALL3_(hr_placeholder_with, hr_placeholder_opts, __VA_ARGS__, .struct_size = sizeof(hr_placeholder_opts))
+    HR_MADE_(                                                                                                          \
+        HR_CALL3_(hr_placeholder_with, hr_placeholder_opts, __VA_ARGS__, .struct_size = sizeof(hr_placeholder_opts)))
 
 /* A constant; copies the tensor. */
 HR_API hr_node hr_const_with(hr_graph *g, const hr_tensor *value, const hr_name_opts *opts);
-#define hr_const(...) HR_CALL2_(hr_const_with, hr_name_opts, __VA_ARGS__, HR_NAMED_)
+#define hr_const(...) HR_MADE_(HR_CALL2_(hr_const_with, hr_name_opts, __VA_ARGS__, HR_NAMED_))
 /* Short forms for common constants. */
 HR_API hr_node hr_scalar(hr_graph *g, hr_dtype dtype, double value);   /* `value` must be in the range of the type */
 HR_API hr_node hr_scalar_like(hr_node x, double value);                /* of the type of x */
@@ -75,7 +76,7 @@ HR_UNARY_OP_(hr_erf)
 HR_UNARY_OP_(hr_logical_not)
 HR_UNARY_OP_(hr_softmax)
 HR_UNARY_OP_(hr_log_softmax)
-#define HR_UNARY_CALL_(fn, ...) HR_CALL1_(fn##_with, hr_name_opts, __VA_ARGS__, HR_NAMED_)
+#define HR_UNARY_CALL_(fn, ...) HR_MADE_(HR_CALL1_(fn##_with, hr_name_opts, __VA_ARGS__, HR_NAMED_))
 #define hr_identity(...) HR_UNARY_CALL_(hr_identity, __VA_ARGS__)
 #define hr_stop_gradient(...) HR_UNARY_CALL_(hr_stop_gradient, __VA_ARGS__)
 #define hr_zeros_like(...) HR_UNARY_CALL_(hr_zeros_like, __VA_ARGS__)
@@ -148,7 +149,7 @@ HR_BINARY_OP_(hr_sparse_softmax_cross_entropy)
 HR_BINARY_OP_(hr_softmax_cross_entropy) /* x: logits, y: labels, both [n, k] */
 /* max(x, 0) - x * y + log1p(exp(-|x|)), in one node; x: logits, y: labels. */
 HR_BINARY_OP_(hr_sigmoid_cross_entropy)
-#define HR_BINARY_CALL_(fn, ...) HR_CALL2_(fn##_with, hr_name_opts, __VA_ARGS__, HR_NAMED_)
+#define HR_BINARY_CALL_(fn, ...) HR_MADE_(HR_CALL2_(fn##_with, hr_name_opts, __VA_ARGS__, HR_NAMED_))
 #define hr_add(...) HR_BINARY_CALL_(hr_add, __VA_ARGS__)
 #define hr_sub(...) HR_BINARY_CALL_(hr_sub, __VA_ARGS__)
 #define hr_mul(...) HR_BINARY_CALL_(hr_mul, __VA_ARGS__)
@@ -192,7 +193,8 @@ typedef struct hr_matmul_opts {
 } hr_matmul_opts;
 /* MatMul: the product a b of two matrices. */
 HR_API hr_node hr_matmul_with(hr_node a, hr_node b, const hr_matmul_opts *opts);
-#define hr_matmul(...) HR_CALL2_(hr_matmul_with, hr_matmul_opts, __VA_ARGS__, .struct_size = sizeof(hr_matmul_opts))
+#define hr_matmul(...)                                                                                                 \
+    HR_MADE_(HR_CALL2_(hr_matmul_with, hr_matmul_opts, __VA_ARGS__, .struct_size = sizeof(hr_matmul_opts)))
 
 /* ---- reductions ---- */
 
@@ -212,7 +214,7 @@ HR_REDUCE_OP_(hr_reduce_min)
 HR_REDUCE_OP_(hr_reduce_all)
 HR_REDUCE_OP_(hr_reduce_any)
 #define HR_REDUCE_CALL_(fn, ...)                                                                                       \
-    HR_CALL1_(fn##_with, hr_reduce_opts, __VA_ARGS__, .struct_size = sizeof(hr_reduce_opts))
+    HR_MADE_(HR_CALL1_(fn##_with, hr_reduce_opts, __VA_ARGS__, .struct_size = sizeof(hr_reduce_opts)))
 #define hr_reduce_sum(...) HR_REDUCE_CALL_(hr_reduce_sum, __VA_ARGS__)
 #define hr_reduce_mean(...) HR_REDUCE_CALL_(hr_reduce_mean, __VA_ARGS__)
 #define hr_reduce_prod(...) HR_REDUCE_CALL_(hr_reduce_prod, __VA_ARGS__)
@@ -252,7 +254,8 @@ typedef struct hr_lookup_opts {
  * >= buckets fails the run. */
 HR_API hr_node hr_embedding_lookup_sparse_with(hr_node table, hr_node ids, hr_node splits, const hr_lookup_opts *opts);
 #define hr_embedding_lookup_sparse(...)                                                                                \
-    HR_CALL3_(hr_embedding_lookup_sparse_with, hr_lookup_opts, __VA_ARGS__, .struct_size = sizeof(hr_lookup_opts))
+    HR_MADE_(HR_CALL3_(hr_embedding_lookup_sparse_with, hr_lookup_opts, __VA_ARGS__,                                   \
+                       .struct_size = sizeof(hr_lookup_opts)))
 /* For each row, the number of occurrences of each id from 0 to depth - 1, or the sum of its weights: float [n, depth].
  * `weights`: float [nnz], or no node. */
 HR_API hr_node hr_multi_hot(hr_node ids, hr_node splits, hr_node weights, int64_t depth);

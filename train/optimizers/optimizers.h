@@ -117,7 +117,7 @@ typedef struct hr_minimize_opts {
  * an error, "optimizer.no_gradients". */
 HR_API hr_node hr_minimize_with(hr_optimizer *optimizer, hr_node loss, const hr_minimize_opts *opts);
 #define hr_minimize(...)                                                                                               \
-    HR_CALL2_(hr_minimize_with, hr_minimize_opts, __VA_ARGS__, .struct_size = sizeof(hr_minimize_opts))
+    HR_MADE_(HR_CALL2_(hr_minimize_with, hr_minimize_opts, __VA_ARGS__, .struct_size = sizeof(hr_minimize_opts)))
 
 /* The two halves of hr_minimize, to change gradients between them. */
 typedef struct hr_variable_gradient {

@@ -265,8 +265,8 @@ static void an_error_names_node_and_shapes_and_sticks(void **state)
     hr_node after = hr_relu(hr_add(bad, a));
     assert_false(hr_node_exists(bad));
     assert_false(hr_node_exists(after));
-    assert_string_equal(hr_graph_error(g)->text, "node 'dnn/MatMul' (MatMul): expected inner dimensions to agree, "
-                                                 "with input shapes: [512,3], [4,1]");
+    assert_text_begins(hr_graph_error(g)->text, "node 'dnn/MatMul' (MatMul), made at test_graph.c:");
+    assert_text_contains(hr_graph_error(g)->text, ": expected inner dimensions to agree, with input shapes: [512,3], [4,1]");
     hr_session *s = hr_session_new(g, .workers = &(int){0});
     hr_error err;
     assert_status(hr_session_run(s, NULL, 0, &a, 1, NULL, &err), HR_INVALID_ARGUMENT);
@@ -425,7 +425,7 @@ static void a_node_without_a_kernel_is_made_and_does_not_run(void **state)
     assert_string_equal(hr_attr_func(call, "body"), "body");
     hr_session *s = hr_session_new(g);
     assert_status(hr_session_run(s, NULL, 0, &read, 1, &(hr_tensor){0}, &err), HR_UNIMPLEMENTED);
-    assert_text_contains(err.text, "node 'ReadFile' (ReadFile): no kernel for this op");
+    assert_text_contains(err.text, ": no kernel for this op");
     hr_session_free(s);
 }
 
