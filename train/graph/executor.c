@@ -286,6 +286,7 @@ bool hr__execute_one(hr__client *client, int thread)
     hr__frame *frame = s->frames;
     while (frame && (index = pop_ready(s, frame)) < 0) frame = frame->next;
     uv_mutex_unlock(&s->lock);
+    if (index >= 0 && atomic_load_explicit(&s->ready_count, memory_order_relaxed) > 0) hr__pool_wake(client);
     if (index >= 0) run_chain(frame, index);
     return index >= 0;
 }

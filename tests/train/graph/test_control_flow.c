@@ -333,6 +333,27 @@ static void an_endless_loop_is_cancelled(void **state)
     hr_session_free(s);
 }
 
+/* Two loops that would never end, and one that fails: its error is told, not that the others gave up for it. */
+static void an_error_in_one_function_ends_the_calls_of_all_others(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_set_threads(3);
+    hr_node first = number(1), by = hr_placeholder(g, HR_INT32, HR_SCALAR), one = hr_scalar(g, HR_INT32, 1), out[3];
+    for (int i = 0; i < 2; i++) hr_while_loop(always, stay, NULL, &first, 1, &out[i]);
+    hr_while_loop(always, divide, &by, &one, 1, &out[2]);
+    hr_session *s = hr_session_new(g);
+    s->always_parallel = true;
+    const hr_feed feed = {by, hr_tensor_of(HR_INT32, HR_SCALAR, &(int32_t){0})};
+    for (int i = 0; i < 20; i++) {
+        hr_tensor values[3];
+        assert_status(hr_session_run(s, &feed, 1, out, 3, values, &err), HR_INVALID_ARGUMENT);
+        assert_text_begins(err.text, "node 'while_2' (StatelessWhile), made at ");
+        assert_text_contains(err.text, ": Integer division by zero");
+    }
+    hr_session_free(s);
+}
+
 /* f(n) = n <= 0 ? 0 : n + f(n - 1). Its own name is known while it is made. */
 static void a_function_may_call_itself_until_it_is_too_deep(void **state)
 {
@@ -469,6 +490,7 @@ int main(void)
         TEST(a_function_is_called_with_what_it_captured),
         TEST(an_error_in_a_function_names_the_nodes_on_the_way),
         TEST(an_endless_loop_is_cancelled),
+        TEST(an_error_in_one_function_ends_the_calls_of_all_others),
         TEST(a_function_may_call_itself_until_it_is_too_deep),
         TEST(only_one_side_of_a_switch_runs),
         TEST(loops_run_in_several_threads),
