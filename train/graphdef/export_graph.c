@@ -5,7 +5,7 @@
 
 /* ---- bytes ---- */
 
-static hr_status pack_message(const ProtobufCMessage *message, char **bytes, size_t *size, hr_error *err)
+hr_status hr__message_bytes(const ProtobufCMessage *message, char **bytes, size_t *size, hr_error *err)
 {
     *size = protobuf_c_message_get_packed_size(message);
     *bytes = hr_malloc(*size + 1);
@@ -60,7 +60,7 @@ hr_status hr_graph_export_with(const hr_graph *g, char **bytes, size_t *size, co
     if (st == HR_OK) st = put_library(&arena, &opts, g, &message, err);
     if (st == HR_OK)
         st = opts.text ? hr__message_text(&message.base, bytes, size, err)
-                       : pack_message(&message.base, bytes, size, err);
+                       : hr__message_bytes(&message.base, bytes, size, err);
     hr__arena_free(&arena);
     return st;
 }

@@ -57,6 +57,10 @@ HR_API hr_status hr_graph_export_with(const hr_graph *g, char **bytes, size_t *s
 HR_API hr_status hr_graph_read(hr_graph *g, const char *path, hr_error *err);
 HR_API hr_status hr_graph_write(const hr_graph *g, const char *path, hr_error *err);
 
+/* Gives what a run did as TensorFlow's RunMetadata (step_stats): `*bytes` (hr_free it), with a 0 after its `*size`
+ * bytes. */
+HR_API hr_status hr_run_stats_export(const hr_run_stats *stats, char **bytes, size_t *size, hr_error *err);
+
 #ifdef __cplusplus
 }
 #endif

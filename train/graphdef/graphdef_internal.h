@@ -126,6 +126,11 @@ proto_node **hr__node_messages(hr__arena *arena, const hr_graph_export_opts *opt
 /* How the result of a node is called as an input: "node:1", in a function "node:output:0". */
 char *hr__input_text(hr__arena *arena, const hr__written *w, hr_node node);
 
+/* ---- export_graph.c ---- */
+
+/* Gives the bytes of a message, with a 0 after them. */
+hr_status hr__message_bytes(const ProtobufCMessage *message, char **bytes, size_t *size, hr_error *err);
+
 /* ---- graph_order.c ---- */
 
 /* The order in which nodes can be made, into in->order: inputs first, else as in the file; with `loops` also the loops,

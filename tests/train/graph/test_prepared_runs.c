@@ -2,6 +2,7 @@
 #include "tests/testing.h"
 #include "train/graph/graph_internal.h"
 
+#include <headrace/graphdef.h>
 #include <headrace/ops.h>
 #include <string.h>
 
@@ -331,6 +332,8 @@ static hr_status life(hr_error *err)
     hr_callable *c = NULL;
     hr_partial *p = NULL;
     hr_run_stats *stats = NULL;
+    char *bytes = NULL;
+    size_t size = 0;
     hr_tensor out = {0};
     hr_status st = HR_RESOURCE_EXHAUSTED;
     const float one = 1, two = 2;
@@ -345,12 +348,14 @@ static hr_status life(hr_error *err)
         if (st == HR_OK) st = hr_callable_run_with(c, values, &out, HR_RUN_OPTS(.timeout = 60, .stats = &stats), err);
         hr_tensor_clear(&out);
         if (st == HR_OK) st = hr_run_stats_trace(stats, "trace.json", err);
+        if (st == HR_OK) st = hr_run_stats_export(stats, &bytes, &size, err);
         if (st == HR_OK) st = hr_partial_run_setup(session, feeds, 2, fetches, 2, &p, err);
         if (st == HR_OK) st = hr_partial_run(p, &first, 1, &minus, 1, &out, err);
         hr_tensor_clear(&out);
         if (st == HR_OK) st = hr_partial_run(p, &second, 1, &sum, 1, &out, err);
         hr_tensor_clear(&out);
     }
+    hr_free(bytes);
     hr_run_stats_free(stats);
     hr_callable_free(c);
     hr_partial_free(p);

@@ -1,8 +1,10 @@
 /* What a run is told: how long it may take, how much memory, how many threads; and what it tells of its nodes. */
 #include "tests/testing.h"
+#include "proto/step_stats.pb-c.h"
 #include "train/graph/graph_internal.h"
 
 #include <cJSON.h>
+#include <headrace/graphdef.h>
 #include <headrace/ops.h>
 #include <math.h>
 #include <stdlib.h>
@@ -467,6 +469,38 @@ static void a_trace_is_written_as_chrome_reads_it(void **state)
     hr_run_stats_free(stats);
 }
 
+/* The bytes are TensorFlow's: RunMetadata of one device. */
+static void a_record_is_exported_as_run_metadata(void **state)
+{
+    (void)state;
+    hr_error err;
+    char *bytes;
+    size_t size;
+    hr_node out, first = number(0);
+    hr_while_loop(below_three, one_more, NULL, &first, 1, &out);
+    hr_run_stats *stats = recorded(out);
+    assert_ok(hr_run_stats_export(stats, &bytes, &size, &err), &err);
+    Headrace__Proto__RunMetadata *m = headrace__proto__run_metadata__unpack(NULL, size, (uint8_t *)bytes);
+    assert_non_null(m);
+    const Headrace__Proto__DeviceStepStats *device = m->step_stats->dev_stats[0];
+    assert_string_equal(device->device, "/job:localhost/replica:0/task:0/device:CPU:0");
+    assert_exactly(device->n_node_stats, stats->count);
+    assert_string_equal(device->thread_names[0]->value, "caller");
+    for (int64_t i = 0; i < stats->count; i++) {
+        const Headrace__Proto__NodeExecStats *node = device->node_stats[i];
+        assert_string_equal(node->node_name, stats->nodes[i].name);
+        assert_exactly(node->all_start_nanos, stats->started * 1000 + stats->nodes[i].begin);
+        assert_exactly(node->all_end_rel_nanos, stats->nodes[i].end - stats->nodes[i].begin);
+        assert_exactly(node->memory[0]->total_bytes, stats->nodes[i].bytes);
+    }
+    assert_string_equal(device->node_stats[0]->timeline_label, "while = StatelessWhile()");
+    assert_string_equal(device->node_stats[1]->timeline_label, "while;check = Less()");
+    headrace__proto__run_metadata__free_unpacked(m, NULL);
+    hr_free(bytes);
+    assert_status(hr_run_stats_export(NULL, &bytes, &size, &err), HR_INVALID_ARGUMENT);
+    hr_run_stats_free(stats);
+}
+
 /* ---- at the same time ---- */
 
 typedef struct one_of_many {
@@ -527,6 +561,7 @@ int main(void)
         IN_A_SESSION(what_was_recorded_outlives_session_and_graph),
         IN_A_SESSION(a_run_that_fails_tells_what_it_did),
         IN_A_SESSION(a_trace_is_written_as_chrome_reads_it),
+        IN_A_SESSION(a_record_is_exported_as_run_metadata),
         IN_A_SESSION(runs_with_other_options_do_not_see_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
