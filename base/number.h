@@ -27,8 +27,8 @@ typedef enum hr__parsed {
 } hr__parsed;
 
 /* *out is written only by HR__PARSED. */
-hr__parsed hr__parse_int32(const char *text, size_t size, hr__grammar grammar, int32_t *out);
-hr__parsed hr__parse_int64(const char *text, size_t size, hr__grammar grammar, int64_t *out);
+HR_API hr__parsed hr__parse_int32(const char *text, size_t size, hr__grammar grammar, int32_t *out);
+HR_API hr__parsed hr__parse_int64(const char *text, size_t size, hr__grammar grammar, int64_t *out);
 hr__parsed hr__parse_uint64(const char *text, size_t size, hr__grammar grammar, uint64_t *out);
 HR_API hr__parsed hr__parse_float(const char *text, size_t size, hr__grammar grammar, float *out);
 HR_API hr__parsed hr__parse_double(const char *text, size_t size, hr__grammar grammar, double *out);

@@ -362,11 +362,17 @@ typedef struct hr_resource_kind {
     const char *name;
     size_t size;
     void (*release)(void *resource);
+    /* Begins a new one, which is zeroed, by the spec of hr_session_resource_of; of one that is there, refuses a spec that
+     * does not fit. One call at a time. NULL: nothing. */
+    hr_status (*begin)(void *resource, bool is_new, const void *spec, hr_error *err);
 } hr_resource_kind;
 typedef struct hr_resource hr_resource;
 /* The session's resource of that kind and name. Borrows from the session. For `prepare`. */
 HR_API hr_status hr_session_resource(hr_session *s, const hr_resource_kind *kind, const char *name,
                                      hr_resource **resource, hr_error *err);
+/* The same, of a kind that begins by a spec. */
+HR_API hr_status hr_session_resource_of(hr_session *s, const hr_resource_kind *kind, const void *spec, const char *name,
+                                        hr_resource **resource, hr_error *err);
 /* The variable of that name: made without a value at first use. */
 HR_API hr_status hr_session_variable(hr_session *s, const char *name, hr_resource **variable, hr_error *err);
 /* The value of a handle: a scalar of type HR_RESOURCE. Borrows. */

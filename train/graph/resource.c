@@ -16,7 +16,7 @@ struct hr__resources {
 
 static void release_variable(void *variable) { hr_tensor_clear(&((hr__variable *)variable)->value); }
 
-static const hr_resource_kind variable_kind = {"variable", sizeof(hr__variable), release_variable};
+static const hr_resource_kind variable_kind = {"variable", sizeof(hr__variable), release_variable, NULL};
 
 /* ---- the manager ---- */
 
@@ -93,15 +93,23 @@ static hr_status resource_add(hr__resources *m, const hr_resource_kind *kind, co
     return HR_OK;
 }
 
-hr_status hr_session_resource(hr_session *s, const hr_resource_kind *kind, const char *name, hr_resource **resource,
-                              hr_error *err)
+hr_status hr_session_resource_of(hr_session *s, const hr_resource_kind *kind, const void *spec, const char *name,
+                                 hr_resource **resource, hr_error *err)
 {
     hr__resources *m = s->resources;
     uv_mutex_lock(&m->lock);
     *resource = resource_find(m, kind, name);
-    const hr_status st = *resource ? HR_OK : resource_add(m, kind, name, resource, err);
+    const bool is_new = !*resource;
+    hr_status st = is_new ? resource_add(m, kind, name, resource, err) : HR_OK;
+    if (st == HR_OK && kind->begin) st = kind->begin((*resource)->thing, is_new, spec, err);
     uv_mutex_unlock(&m->lock);
     return st;
+}
+
+hr_status hr_session_resource(hr_session *s, const hr_resource_kind *kind, const char *name, hr_resource **resource,
+                              hr_error *err)
+{
+    return hr_session_resource_of(s, kind, NULL, name, resource, err);
 }
 
 hr_status hr_session_variable(hr_session *s, const char *name, hr_resource **variable, hr_error *err)

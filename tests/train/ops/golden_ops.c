@@ -2,7 +2,9 @@
  * from known shapes and from constants; and nodes that use a variable. */
 #include "tests/train/ops/graph_case.h"
 
+#include <headrace/graphdef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const cJSON *of(const golden_case *c, const char *key) { return golden_get(c->json, key); }
@@ -174,11 +176,97 @@ static golden_result run_state(golden_case *c)
     return fits ? GOLDEN_AGREES : GOLDEN_DIFFERS;
 }
 
+/* ---- a graph of a file, run several times in one session ---- */
+
+/* The file of a feed, beside the cases. */
+static hr_tensor path_of(const golden_case *c, const cJSON *name, char *path, size_t size, hr_view *view)
+{
+    snprintf(path, size, "%s/%s", c->folder, name->valuestring);
+    *view = hr_text_view(path);
+    return hr_tensor_of(HR_STRING, HR_SCALAR, view);
+}
+
+/* In TensorFlow what was read of a reference variable, or within a loop, may change with the variable. */
+static bool aliases_variables(hr_graph *g)
+{
+    for (int32_t i = 0; i < hr_graph_size(g); i++) {
+        const char *op = hr_node_op((hr_node){g, i, 0});
+        if (strcmp(op, "VariableV2") == 0 || strcmp(op, "While") == 0) return true;
+    }
+    return false;
+}
+
+static golden_result run_once(golden_case *c, hr_graph *g, hr_session *s, const cJSON *run)
+{
+    hr_feed feeds[CASE_MAX];
+    hr_node fetches[CASE_MAX];
+    hr_tensor out[CASE_MAX] = {0};
+    char path[4][1024];
+    hr_view view[4];
+    hr_error err = {0};
+    const cJSON *item, *expectation = golden_expectation(run, false);
+    int feed_count = 0, files = 0, count = 0, values;
+    cJSON_ArrayForEach(item, golden_fields(of(c, "file_feeds")))
+    {
+        if (files == 4) break;
+        feeds[feed_count++] =
+            (hr_feed){hr_graph_node(g, item->string), path_of(c, item, path[files], sizeof path[files], &view[files])};
+        files++;
+    }
+    cJSON_ArrayForEach(item, golden_fields(golden_get(run, "feeds")))
+    {
+        feeds[feed_count].node = hr_graph_node(g, item->string);
+        if (!golden_tensor(item, &feeds[feed_count++].value)) return golden_differs(c, "a feed is no dense tensor");
+    }
+    cJSON_ArrayForEach(item, golden_get(run, "fetches")) fetches[count++] = hr_graph_node(g, item->valuestring);
+    values = count;
+    cJSON_ArrayForEach(item, golden_get(run, "targets")) fetches[count++] =
+        hr_target(hr_graph_node(g, item->valuestring));
+    const hr_status st = hr_session_run(s, feeds, feed_count, fetches, count, out, &err);
+    const char *class = golden_error_class(expectation);
+    golden_result result = GOLDEN_AGREES;
+    if (st == HR_UNIMPLEMENTED && strcmp(err.kind, "graph.kernel") == 0)
+        result = golden_not_built(c, "%s", err.text);
+    else if (st != HR_OK)
+        result = case_error_fits(c, expectation, &err) ? GOLDEN_AGREES : GOLDEN_DIFFERS;
+    else if (class)
+        result = golden_differs(c, "expected %s, got a result", class);
+    else if (!outputs_fit(c, golden_get(expectation, "expect"), out, values))
+        result = GOLDEN_DIFFERS;
+    if (result == GOLDEN_DIFFERS && aliases_variables(g))
+        result = golden_not_built(c, "values that later updates of their variable change");
+    for (int i = 0; i < count; i++) hr_tensor_clear(&out[i]);
+    for (int i = files; i < feed_count; i++) golden_tensor_clear(&feeds[i].value);
+    return result;
+}
+
+static golden_result run_graph(golden_case *c)
+{
+    hr_error err = {0};
+    const cJSON *run;
+    const hr_view bytes = golden_file(c, golden_text(c->json, "graph", ""));
+    hr_graph *g = hr_graph_new();
+    const hr_status st = bytes.size < 0 ? HR_NOT_FOUND : hr_graph_import(g, bytes, &err, .text = false);
+    golden_result result = GOLDEN_AGREES;
+    free((void *)(uintptr_t)bytes.data);
+    if (st != HR_OK)
+        result = st == HR_UNIMPLEMENTED ? golden_not_built(c, "%s", err.text) : golden_differs(c, "%s", err.text);
+    hr_session *s = hr_session_new(g, .workers = &(int){0});
+    cJSON_ArrayForEach(run, of(c, "runs"))
+    {
+        if (result == GOLDEN_AGREES) result = run_once(c, g, s, run);
+    }
+    hr_session_free(s);
+    hr_graph_free(g);
+    return result;
+}
+
 static golden_result run_case(golden_case *c)
 {
     const char *kind = golden_text(c->json, "kind", "op");
     if (strcmp(kind, "op") == 0) return run_op(c);
     if (strcmp(kind, "state") == 0) return run_state(c);
+    if (strcmp(kind, "graph") == 0) return run_graph(c);
     return golden_not_built(c, "kind %s", kind);
 }
 

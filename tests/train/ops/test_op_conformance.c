@@ -530,8 +530,51 @@ static hr_node run_resource(trial *t, bool stack, hr_dtype dtype)
     return after;
 }
 
+static hr_dtype type_of_attr(const trial *t, const char *a, const char *b, const char *c, hr_dtype usual)
+{
+    for (int i = 0; i < t->sig->attrs; i++) {
+        const char *name = t->sig->attr[i].name;
+        if (strcmp(name, a) == 0 || strcmp(name, b) == 0 || strcmp(name, c) == 0) return t->type[i];
+    }
+    return usual;
+}
+
+/* A table of the op's types, fixed or mutable, mostly filled. */
+static hr_node table_input(trial *t)
+{
+    hr_error err;
+    const hr_dtype key = type_of_attr(t, "Tin", "Tkey", "Tkeys", HR_STRING);
+    const hr_dtype value = type_of_attr(t, "Tout", "Tval", "Tvalues", HR_INT64);
+    const bool initializes = strncmp(t->sig->op->name, "Init", 4) == 0;
+    const bool fixed = one_in(t, initializes ? 1 : 2);
+    const hr_node table = hr_new_node(t->g, fixed ? "HashTableV2" : "MutableHashTableV2",
+                                      HR_ATTRS(HR_TYPE_ATTR("key_dtype", key), HR_TYPE_ATTR("value_dtype", value)));
+    if (!hr_node_exists(table) || hr_graph_error(t->g) || one_in(t, 5) || (initializes && !one_in(t, 3))) return table;
+    const hr_shape shape = HR_SHAPE(below(t, 20));
+    hr_tensor keys = random_tensor(t, key, shape), values = random_tensor(t, value, shape);
+    const hr_node fill = hr_target(
+        hr_new_node(t->g, "LookupTableImportV2", HR_INPUTS(table, hr_const(t->g, &keys), hr_const(t->g, &values))));
+    if (!hr_graph_error(t->g)) hr_session_run(t->s, NULL, 0, &fill, 1, NULL, &err);
+    free(keys.data);
+    free(values.data);
+    return table;
+}
+
+/* The name of a file of words and numbers in columns. */
+static hr_node file_input(trial *t)
+{
+    const hr_view name = hr_text_view("words");
+    const hr_tensor path = hr_tensor_of(HR_STRING, HR_SCALAR, &name);
+    FILE *file = fopen("words", "wb");
+    assert_non_null(file);
+    for (int i = 0; i < 4; i++) fprintf(file, "%s%d\t%d\n", one_in(t, 2) ? "" : "w", i, i * 10);
+    fclose(file);
+    return hr_const(t->g, &path);
+}
+
 static hr_node resource_input(trial *t)
 {
+    if (strstr(t->sig->op->name, "Table") && !one_in(t, 20)) return table_input(t);
     hr_dtype dtype = HR_FLOAT;
     for (int i = t->sig->inputs - 1; i >= 0; i--)
         if (t->sig->input[i].type_attr >= 0) dtype = t->type[t->sig->input[i].type_attr];
@@ -589,6 +632,7 @@ static hr_node list_input(trial *t)
 static hr_node value_input(trial *t, hr_dtype dtype)
 {
     const bool index = dtype == HR_INT32 || dtype == HR_INT64;
+    if (strstr(t->sig->op->name, "FromTextFile") && !one_in(t, 8)) return file_input(t);
     const hr_tensor value = random_tensor(t, dtype, input_shape(t, index));
     hr_node node;
     t->value[t->inputs] = value;
