@@ -1064,6 +1064,10 @@ static const struct {
     {"TensorListScatterV2", "of two elements in one place TensorFlow derives both, though one is lost"},
     {"TensorListScatterIntoExistingList", "of two elements in one place TensorFlow derives both, though one is lost"},
     {"TensorListResize", "its node does not say the type of its elements, so nothing here looks at them"},
+    {"ClipByValue", "where the least is above the greatest, TensorFlow derives both"},
+    {"Conv2DBackpropFilter", "no random shapes fit; it and what it is made of are Conv2D's, which is compared"},
+    {"Conv2DBackpropInput", "no random shapes fit; it and what it is made of are Conv2D's, which is compared"},
+    {"FakeQuantWithMinMaxArgs", "it makes steps, and its derivative is as if it made none"},
     {"SoftmaxCrossEntropyWithLogits", "TensorFlow derives its second output by the logits alone"},
 };
 
