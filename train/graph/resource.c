@@ -138,7 +138,8 @@ hr_status hr_kernel_new_resource(hr_kernel *k, const hr_resource_kind *kind, con
 {
     *handle = (hr_tensor){0};
     hr_buffer *buffer =
-        hr__buffers_get_holder(k->session->buffers, sizeof(run_resource) + kind->size, run_resource_release);
+        hr__buffers_get_holder(k->session->buffers, k->frame->run->budget, sizeof(run_resource) + kind->size,
+                               run_resource_release);
     if (!buffer) return hr_no_memory(err, "a resource");
     run_resource *made = hr_buffer_data(buffer);
     if (uv_rwlock_init(&made->resource.lock) != 0) {

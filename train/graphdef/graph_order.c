@@ -43,6 +43,12 @@ typedef struct sorter {
     heap ready;
 } sorter;
 
+bool hr__is_back_edge(const hr__nodes_import *in, int32_t from, int32_t to)
+{
+    return from < in->count && to < in->count && strcmp(in->from[from]->op, "NextIteration") == 0 &&
+           strcmp(in->from[to]->op, "Merge") == 0;
+}
+
 static int32_t edge_count(const sorter *s, int32_t number)
 {
     return s->in->first[number + 1] - s->in->first[number] + (s->loops != NULL);

@@ -30,8 +30,9 @@ typedef struct hr_graph_import_opts {
 
 /* Adds the nodes of a GraphDef to the graph. HR_DATA_LOSS, "proto.bytes": the bytes are no GraphDef; HR_NOT_FOUND,
  * "graph.op": an op that nobody knows; HR_INVALID_ARGUMENT: a name, input, attribute, type, shape or device that is
- * wrong, or a cycle; HR_UNIMPLEMENTED, "graphdef.loop": loops of Enter and NextIteration. The error is the graph's,
- * too: a graph that an import failed on is good for nothing but hr_graph_free. */
+ * wrong, or a cycle. The error is the graph's, too: a graph that an import failed on is good for nothing but
+ * hr_graph_free. A loop of TensorFlow 1 gets a node besides, a While of a name that begins with "..", which runs in its
+ * place and is not written; nodes in the loop are neither fed nor fetched. */
 HR_API hr_status hr_graph_import_with(hr_graph *g, hr_view bytes, const hr_graph_import_opts *opts, hr_error *err);
 #define hr_graph_import(g, bytes, ...)                                                                                 \
     HR_GRAPH_IMPORT_(g, bytes, __VA_ARGS__, .struct_size = sizeof(hr_graph_import_opts))

@@ -136,11 +136,11 @@ hr_status hr__message_bytes(const ProtobufCMessage *message, char **bytes, size_
 /* The order in which nodes can be made, into in->order: inputs first, else as in the file; with `loops` also the loops,
  * numbered after the nodes. HR_INVALID_ARGUMENT, "graphdef.cycle". */
 hr_status hr__graph_order(hr__nodes_import *in, const hr__loops *loops);
+/* From the end of a loop of TensorFlow 1 back to its beginning: orders nothing. */
+bool hr__is_back_edge(const hr__nodes_import *in, int32_t from, int32_t to);
 
 /* ---- loop_frames.c ---- */
 
-/* From the end of a loop of TensorFlow 1 back to its beginning: orders nothing. */
-bool hr__is_back_edge(const hr__nodes_import *in, int32_t from, int32_t to);
 /* Which loop each node of the file is in. `frame` is NULL if there are none. Uses in->order. */
 hr_status hr__loops_find(hr__nodes_import *in, hr__loops *loops);
 void hr__loops_end(hr__loops *loops);

@@ -17,11 +17,6 @@ static bool is_op(const hr__nodes_import *in, int32_t number, const char *op)
     return strcmp(in->from[number]->op, op) == 0;
 }
 
-bool hr__is_back_edge(const hr__nodes_import *in, int32_t from, int32_t to)
-{
-    return from < in->count && to < in->count && is_op(in, from, "NextIteration") && is_op(in, to, "Merge");
-}
-
 /* ---- which loop a node is in ---- */
 
 /* The frame that what takes a node's outputs is in. */

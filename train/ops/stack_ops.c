@@ -19,7 +19,7 @@ static void stack_release(void *resource)
     s->memory = NULL;
 }
 
-static const hr_resource_kind stack_kind = {"Stack", sizeof(stack), stack_release};
+static const hr_resource_kind stack_kind = {.name = "Stack", .size = sizeof(stack), .release = stack_release};
 
 static hr_status stack_of(hr_kernel *k, stack **s, hr_error *err)
 {

@@ -49,7 +49,7 @@ static void array_release(void *resource)
     }
 }
 
-static const hr_resource_kind array_kind = {"TensorArray", sizeof(array), array_release};
+static const hr_resource_kind array_kind = {.name = "TensorArray", .size = sizeof(array), .release = array_release};
 
 /* ---- the array ---- */
 
