@@ -17,7 +17,8 @@ hr_status hr__message_read_text(const ProtobufCMessageDescriptor *type, hr_view 
                                 hr_error *err);
 void hr__message_free(ProtobufCMessage *message); /* of either. NULL: nothing */
 
-/* Gives the text of a message, as TensorFlow writes it: a field a line, two blanks a level. hr_free it. */
+/* Gives the text of a message, as TensorFlow writes it: a field a line, two blanks a level. hr_free it.
+ * HR_UNIMPLEMENTED, "proto.unknown": it came with fields that its type lacks, and that have no names. */
 hr_status hr__message_text(const ProtobufCMessage *message, char **text, size_t *size, hr_error *err);
 
 /* ---- for both readers ---- */

@@ -414,7 +414,8 @@ hr_status hr__message_read_text(const ProtobufCMessageDescriptor *type, hr_view 
 typedef struct text_writer {
     char *text;
     size_t size, capacity;
-    bool failed; /* no memory */
+    bool failed;                     /* no memory */
+    const ProtobufCMessage *unknown; /* the first one that came with fields that its type lacks */
 } text_writer;
 
 static void put_bytes(text_writer *w, const char *bytes, size_t size)
@@ -547,6 +548,7 @@ static bool is_there(const proto_field *field, const ProtobufCMessage *message)
 static void put_message(text_writer *w, const ProtobufCMessage *message, int depth)
 {
     const ProtobufCMessageDescriptor *type = message->descriptor;
+    if (message->n_unknown_fields > 0 && !w->unknown) w->unknown = message;
     for (unsigned i = 0; i < type->n_fields; i++) {
         const proto_field *field = &type->fields[i];
         const char *at = (const char *)message + field->offset;
@@ -565,10 +567,12 @@ hr_status hr__message_text(const ProtobufCMessage *message, char **text, size_t 
     text_writer w = {0};
     put_message(&w, message, 0);
     put_bytes(&w, "", 1);
-    if (w.failed) {
-        hr_free(w.text);
-        return hr_no_memory(err, "a text");
-    }
+    if (w.failed || w.unknown) hr_free(w.text);
+    if (w.failed) return hr_no_memory(err, "a text");
+    if (w.unknown)
+        return hr_fail(err, HR_UNIMPLEMENTED, "proto.unknown",
+                       "expected a %s of known fields to write as text, got field %u; write it as bytes",
+                       w.unknown->descriptor->short_name, w.unknown->unknown_fields[0].tag);
     *text = w.text;
     *size = w.size - 1;
     return HR_OK;

@@ -6,6 +6,7 @@
 #include <headrace/control_flow.h>
 #include <headrace/graphdef.h>
 #include <headrace/headrace.h>
+#include <headrace/meta_graph.h>
 #include <headrace/ops.h>
 #include <headrace/summary.h>
 #include <math.h>
@@ -372,6 +373,63 @@ static int run_run_graph(char **argument)
     return st == HR_OK ? 0 : fail(&err);
 }
 
+/* y = x w + b, with variables, collections and a signature. */
+static int run_write_meta_graph(char **argument)
+{
+    hr_error err;
+    hr_graph *g = hr_graph_new();
+    hr_meta_graph *m = hr_meta_graph_new();
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 2), .name = "x");
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2, 1), .initializer = hr_ones());
+    hr_node b = hr_get_variable(g, "b", HR_FLOAT, HR_SHAPE(1), .initializer = hr_constant_value(0.5));
+    hr_get_variable(g, "scratch", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros(), .sets = HR_LOCAL_VARIABLES);
+    hr_global_step(g);
+    hr_add_to_collection(g, "my_outputs", hr_identity(hr_add(hr_matmul(x, w), b), .name = "y"));
+    const hr_meta_tensor in = {"in", "x:0", NULL, NULL, HR_FLOAT, HR_SHAPE(-1, 2)},
+                         out = {"out", "y:0", NULL, NULL, HR_FLOAT, HR_SHAPE(-1, 1)};
+    const hr_meta_signature signature = {"serving_default", "tensorflow/serving/predict", &in, &out, 1, 1};
+    hr_status st = hr_meta_graph_add_tag(m, "serve", &err);
+    if (st == HR_OK) st = hr_meta_graph_add_signature(m, &signature, &err);
+    if (st == HR_OK) st = hr_meta_graph_write(g, m, argument[0], &err);
+    hr_meta_graph_free(m);
+    hr_graph_free(g);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
+static hr_status run_restored(hr_graph *g, const char *prefix, hr_error *err)
+{
+    hr_tensor out;
+    const hr_node y = hr_graph_node(g, "y:0");
+    const hr_feed feed = {hr_graph_node(g, "x:0"), hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 2), ((float[]){3, 4}))};
+    hr_session *s = hr_session_new(g);
+    hr_status st = hr_session_restore(s, prefix, NULL, err);
+    if (st == HR_OK) st = hr_session_run(s, &feed, 1, &y, 1, &out, err);
+    if (st == HR_OK) {
+        printf("%.9g\n", (double)*(const float *)out.data);
+        hr_tensor_clear(&out);
+    }
+    hr_session_free(s);
+    return st;
+}
+
+/* Names of variables, those that are trained first; then the y of (3, 4) with the values of a checkpoint. */
+static int run_read_meta_graph(char **argument)
+{
+    hr_error err;
+    hr_graph *g = hr_graph_new();
+    hr_meta_graph *m = NULL;
+    hr_status st = hr_meta_graph_read(g, argument[0], &m, &err);
+    for (int trained = 1; st == HR_OK && trained >= 0; trained--)
+        for (int i = 0; i < hr_graph_variables(g); i++) {
+            const hr_variable_info *v = hr_graph_variable(g, i);
+            if (trained == ((v->sets & HR_TRAINABLE_VARIABLES) != 0)) printf("%s\n", v->name);
+        }
+    if (st == HR_OK) st = run_restored(g, argument[1], &err);
+    hr_meta_graph_free(m);
+    hr_graph_free(g);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
 static const struct {
     const char *name;
     int arguments;
@@ -389,6 +447,8 @@ static const struct {
     {"write_graph", 1, run_write_graph},
     {"write_row_loops", 1, run_write_row_loops},
     {"run_graph", 2, run_run_graph},
+    {"write_meta_graph", 1, run_write_meta_graph},
+    {"read_meta_graph", 2, run_read_meta_graph},
 };
 
 int main(int count, char **argument)

@@ -10,6 +10,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
+from tensorflow.python.framework import op_def_registry  # noqa: E402
 
 tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
 PROGRAM = os.path.abspath(sys.argv.pop(1))
@@ -265,6 +266,49 @@ class Graphs(Case):
         with open(self.path("t.pb"), "rb") as file:
             self.assertIn(b"TensorArrayGradV3", file.read())
         self.assertEqual(self.run_headrace("t.pb"), [[28 * x * x + 3 * x, 56 * x + 3] for x in (1, 6)])
+
+    def test_tensorflow_imports_headraces_meta_graph(self):
+        for name in ("g.meta", "g.meta.pbtxt"):
+            headrace("write_meta_graph", self.path(name))
+            with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+                tf.compat.v1.train.import_meta_graph(self.path(name))
+                self.assertEqual([v.name for v in tf.compat.v1.trainable_variables()], ["w:0", "b:0"])
+                self.assertEqual([v.name for v in tf.compat.v1.local_variables()], ["scratch:0"])
+                self.assertEqual(tf.compat.v1.train.get_global_step().name, "global_step:0")
+                session.run(tf.compat.v1.global_variables_initializer())
+                (y,) = graph.get_collection("my_outputs")
+                self.assertEqual(session.run(y, {"x:0": [[3, 4]]}).tolist(), [[7.5]])
+        meta = tf.compat.v1.MetaGraphDef()
+        with open(self.path("g.meta"), "rb") as file:
+            meta.ParseFromString(file.read())
+        self.assertEqual(list(meta.meta_info_def.tags), ["serve"])
+        self.assertEqual(meta.signature_def["serving_default"].outputs["out"].name, "y:0")
+        for op in meta.meta_info_def.stripped_op_list.op:
+            theirs = op_def_registry.get(op.name)
+            self.assertEqual([(a.name, a.type, a.default_value) for a in op.attr], [(a.name, a.type, a.default_value) for a in theirs.attr])
+            self.assertEqual([a.SerializeToString() for a in op.input_arg], [without_text(a).SerializeToString() for a in theirs.input_arg])
+            self.assertEqual(op.is_stateful, theirs.is_stateful)
+
+    def test_headrace_reads_tensorflows_meta_graph(self):
+        for resource in (False, True):
+            with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+                x = tf.compat.v1.placeholder(tf.float32, [None, 2], name="x")
+                w = tf.compat.v1.get_variable("w", [2, 1], use_resource=resource, partitioner=tf.compat.v1.fixed_size_partitioner(2))
+                b = tf.compat.v1.get_variable("b", [1], trainable=False, use_resource=resource)
+                y = tf.identity(tf.matmul(x, w) + b, name="y")
+                session.run(tf.compat.v1.global_variables_initializer())
+                prefix = tf.compat.v1.train.Saver().save(session, self.path("model"))
+                wanted = session.run(y, {x: [[3, 4]]})[0][0]
+            *names, got = headrace("read_meta_graph", prefix + ".meta", prefix)
+            self.assertEqual(names, ["w/part_0", "w/part_1", "b"])
+            self.assertAlmostEqual(float(got), float(wanted), places=5)
+
+
+def without_text(arg):
+    kept = type(arg)()
+    kept.CopyFrom(arg)
+    kept.ClearField("description")
+    return kept
 
 
 def columns():

@@ -29,6 +29,8 @@ typedef struct hr__opdef {
     const char *name, *inputs, *outputs, *attrs, *flags;
 } hr__opdef;
 const hr__opdef *hr__opdef_named(const char *name); /* NULL: there is none */
+/* The graph version from which on TensorFlow has the op no more; 0: it has it still. */
+int hr__op_removed_in(const char *name);
 
 /* ---- signature.c: what an op's strings say ---- */
 
@@ -221,6 +223,8 @@ struct hr_graph {
     const char *made_file; /* the file of the newest node whose place is known */
 
     int64_t seed, seeded_ops; /* seed 0: none */
+    /* Of files that were read into it: the oldest writer's version, the newest that a reader needs; 0: none was. */
+    int producer, min_consumer;
 
     int known_depth, known_left; /* of the calls of hr_known_numbers that are under way */
 };
@@ -319,6 +323,9 @@ const char *hr__output_argument(hr_node node, int *index);
 const hr__signature *hr__graph_signature(hr_graph *g, const char *op, hr_error *err);
 /* Checks an attribute's value and copies it into the arena. */
 hr_status hr__attr_copy(hr__arena *arena, hr_attr *attr, hr_error *err);
+/* Makes a variable of a file known; of one that is known, only its sets. Copies but for the piece, which is
+ * in the graph's arena. */
+hr_status hr__variable_register(hr_graph *g, const hr_variable_info *variable, hr_error *err);
 /* Reads a variable where a value is wanted. */
 hr_node hr__node_value(hr_node node);
 

@@ -18,6 +18,13 @@ const hr__opdef *hr__opdef_named(const char *name)
     return bsearch(name, defs, sizeof defs / sizeof *defs, sizeof *defs, by_name);
 }
 
+int hr__op_removed_in(const char *name)
+{
+    const hr__opdef *def = hr__opdef_named(name);
+    const char *since = def ? strchr(def->flags, 'D') : NULL;
+    return since ? atoi(since + 1) : 0;
+}
+
 /* ---- ops from outside ---- */
 
 static const hr__descriptor_kind graph_ops = {

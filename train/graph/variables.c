@@ -53,6 +53,24 @@ hr_node hr__add_variable(hr_graph *g, const char *name, hr_dtype dtype, hr_shape
     return made ? hr__graph_no_memory(g, "a variable") : hr_failed_node(g);
 }
 
+/* ---- variables of a file ---- */
+
+hr_status hr__variable_register(hr_graph *g, const hr_variable_info *variable, hr_error *err)
+{
+    const size_t size = strlen(variable->name);
+    const int known = hr__map_index(&g->variable_names, variable->name);
+    if (known >= 0) {
+        g->variables[known]->sets |= variable->sets;
+        return HR_OK;
+    }
+    hr_variable_info *v = hr__arena_copy(&g->arena, variable, sizeof *v);
+    if (!v || !(v->name = hr__arena_text(&g->arena, variable->name, size))) return hr_no_memory(err, "a variable");
+    HR_TRY(hr__grow(&g->variables, g->variable_count, &g->variable_capacity, sizeof v, err));
+    HR_TRY(hr__map_add(&g->variable_names, v->name, size, g->variable_count, err));
+    g->variables[g->variable_count++] = v;
+    return HR_OK;
+}
+
 /* ---- all of them ---- */
 
 hr_node hr_variables_initializer(hr_graph *g, unsigned sets, const char *name)

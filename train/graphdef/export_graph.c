@@ -15,6 +15,13 @@ hr_status hr__message_bytes(const ProtobufCMessage *message, char **bytes, size_
     return HR_OK;
 }
 
+hr_status hr__message_as(bool text, const ProtobufCMessage *message, char **bytes, size_t *size, hr_error *err)
+{
+    return text ? hr__message_text(message, bytes, size, err) : hr__message_bytes(message, bytes, size, err);
+}
+
+/* ---- the message ---- */
+
 static hr_status put_library(hr__arena *arena, const hr_graph_export_opts *opts, const hr_graph *g,
                              proto_graph *message, hr_error *err)
 {
@@ -40,6 +47,22 @@ static hr_status put_nodes(hr__arena *arena, const hr_graph_export_opts *opts, c
     return message->node ? HR_OK : hr_no_memory(err, "a graph");
 }
 
+hr_status hr__graph_message(hr__arena *arena, const hr_graph_export_opts *opts, const hr_graph *g, proto_graph **out,
+                            hr_error *err)
+{
+    proto_graph *message = hr__arena_get(arena, sizeof *message);
+    Headrace__Proto__Version *version = hr__arena_get(arena, sizeof *version);
+    if (!message || !version) return hr_no_memory(err, "a graph");
+    headrace__proto__graph_def__init(message);
+    headrace__proto__version__init(version);
+    version->producer = g->producer > 0 ? g->producer : HR_GRAPH_VERSION;
+    version->min_consumer = g->min_consumer;
+    message->versions = version;
+    *out = message;
+    HR_TRY(put_nodes(arena, opts, g, message, err));
+    return put_library(arena, opts, g, message, err);
+}
+
 hr_status hr_graph_export_with(const hr_graph *g, char **bytes, size_t *size, const hr_graph_export_opts *given,
                                hr_error *err)
 {
@@ -52,15 +75,9 @@ hr_status hr_graph_export_with(const hr_graph *g, char **bytes, size_t *size, co
         return g->error.code;
     }
     hr__arena arena = {0};
-    proto_graph message = HEADRACE__PROTO__GRAPH_DEF__INIT;
-    Headrace__Proto__Version version = HEADRACE__PROTO__VERSION__INIT;
-    version.producer = HR_GRAPH_VERSION;
-    message.versions = &version;
-    hr_status st = put_nodes(&arena, &opts, g, &message, err);
-    if (st == HR_OK) st = put_library(&arena, &opts, g, &message, err);
-    if (st == HR_OK)
-        st = opts.text ? hr__message_text(&message.base, bytes, size, err)
-                       : hr__message_bytes(&message.base, bytes, size, err);
+    proto_graph *message;
+    hr_status st = hr__graph_message(&arena, &opts, g, &message, err);
+    if (st == HR_OK) st = hr__message_as(opts.text, &message->base, bytes, size, err);
     hr__arena_free(&arena);
     return st;
 }

@@ -15,11 +15,12 @@ typedef Headrace__Proto__AttrValue proto_attr;
 typedef Headrace__Proto__AttrEntry proto_entry;
 typedef Headrace__Proto__NameAttrList proto_func;
 
-/* Where what is read is put until the nodes are made, and how much of it tensors may still take: a few bytes may say a
- * shape of any size. */
+/* A file on its way into a graph: where what is read is put until the nodes are made, and how much of it tensors may
+ * still take: a few bytes may say a shape of any size. */
 typedef struct hr__import_memory {
     hr__arena arena;
     size_t left;
+    int producer; /* the version of who wrote the file; 0: not said */
 } hr__import_memory;
 
 /* ---- tensor_message.c ---- */
@@ -97,6 +98,25 @@ hr_status hr__import_nodes(hr__nodes_import *in);
 void hr__import_end(hr__nodes_import *in);
 /* What a name of a result stands for: "node:output:0", "input"; of a control result "node". */
 hr_status hr__import_result(hr__nodes_import *in, const char *text, bool control, hr_node *out);
+
+/* ---- import_graph.c, export_graph.c ---- */
+
+/* Refuses a graph that failed, and bytes that are NULL. */
+hr_status hr__import_check(hr_graph *g, hr_view bytes, hr_error *err);
+/* Adds what a message says. `bytes`: of the file, which bounds the memory of tensors. */
+hr_status hr__import_graph_message(hr_graph *g, const proto_graph *graph, size_t bytes,
+                                   const hr_graph_import_opts *opts, hr_error *err);
+/* The graph as a message, in the arena. */
+hr_status hr__graph_message(hr__arena *arena, const hr_graph_export_opts *opts, const hr_graph *g, proto_graph **out,
+                            hr_error *err);
+/* A message as a file has it, as text or as bytes. */
+hr_status hr__message_as(bool text, const ProtobufCMessage *message, char **bytes, size_t *size, hr_error *err);
+
+/* ---- graph_file.c ---- */
+
+bool hr__is_text_file(const char *path);                                              /* its name ends in .pbtxt */
+hr_status hr__file_read(const char *path, char **bytes, size_t *size, hr_error *err); /* gives *bytes */
+hr_status hr__file_write(const char *path, const char *bytes, size_t size, hr_error *err);
 
 /* ---- import_function.c, export_function.c ---- */
 

@@ -191,6 +191,21 @@ static const char *whole_name(hr__nodes_import *in, const char *name)
     return whole;
 }
 
+/* An op that TensorFlow has given up is taken from files of its time alone, and the graph is of that time, then. */
+static hr_status check_age(const hr__nodes_import *in, const proto_node *n)
+{
+    hr_graph *root = hr__root(in->g);
+    const int removed = hr__op_removed_in(n->op);
+    if (removed == 0) return HR_OK;
+    if (in->memory->producer >= removed)
+        return hr_fail(in->err, HR_UNIMPLEMENTED, "graphdef.deprecated",
+                       "node '%.100s': expected an op of graph version %d, got %s, which graphs have no more since "
+                       "version %d",
+                       n->name, in->memory->producer, n->op, removed);
+    if (root->producer >= removed) root->producer = removed - 1;
+    return HR_OK;
+}
+
 static hr_status import_node(hr__nodes_import *in, int32_t number)
 {
     const proto_node *n = in->from[number];
@@ -204,6 +219,7 @@ static hr_status import_node(hr__nodes_import *in, int32_t number)
         hr_error_prefix(in->err, "node '%.100s': ", n->name);
         return in->err ? in->err->code : HR_NOT_FOUND;
     }
+    HR_TRY(check_age(in, n));
     HR_TRY(check_device(in, n));
     HR_TRY(read_attrs(in, n, sig, attrs));
     HR_TRY(wire(in, number, inputs, &data));

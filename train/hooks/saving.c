@@ -1,6 +1,7 @@
 /* Checkpoints of a monitored session: all global variables under their names, and what else was asked for as string
  * scalars. TensorFlow reads the variables and skips the rest. */
 #include "base/descriptor.h"
+#include "train/graphdef/restore.h"
 #include "train/hooks/hooks_internal.h"
 #include <headrace/checkpoint.h>
 #include <stdio.h>
@@ -86,25 +87,10 @@ hr_status hr_monitored_save(hr_monitored_session *m, const char *prefix, hr_erro
     return st;
 }
 
-/* TensorFlow's text for a piece: "10 4 0,5:0,4". */
-static void piece_text(const hr_variable_info *v, char *text, size_t size)
-{
-    const hr_variable_piece *p = v->piece;
-    size_t at = 0;
-    for (int i = 0; i < p->full_shape.rank && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%lld ", (long long)p->full_shape.dims[i]);
-    for (int i = 0; i < p->full_shape.rank && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%s%lld,%lld", i ? ":" : "", (long long)p->offset[i],
-                               (long long)v->shape.dims[i]);
-}
-
 static hr_status read_variable(hr_monitored_session *m, const hr_variable_info *v, void *bundle, hr_error *err)
 {
     hr_tensor value;
-    char text[64 * HR_MAX_RANK];
-    if (v->piece) piece_text(v, text, sizeof text);
-    HR_TRY(v->piece ? hr_bundle_read_slice(bundle, v->piece->full_name, text, &value, err)
-                    : hr_bundle_read(bundle, v->name, &value, err));
+    HR_TRY(hr__checkpoint_read(bundle, v, &value, err));
     const hr_status st = hr_session_set(m->session, v->handle, &value, err);
     hr_tensor_clear(&value);
     return st;

@@ -1,7 +1,7 @@
 /* Graphs that TensorFlow wrote: read from bytes and from text, what is in them, what comes out when they run. */
 #include "tests/golden/golden.h"
 #include "train/graph/graph_internal.h"
-#include <headrace/graphdef.h>
+#include <headrace/meta_graph.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +19,18 @@ static void count_warning(const char *text, void *count)
     ++*(int *)count;
 }
 
-static hr_status import_file(const golden_case *c, const char *key, hr_graph *g, int *warnings, hr_error *err)
+static bool is_meta(const golden_case *c) { return strcmp(golden_text(c->json, "kind", ""), "meta_graph_def") == 0; }
+
+/* `meta`: of a MetaGraphDef; NULL: it is not wanted. */
+static hr_status import_file(const golden_case *c, const char *key, hr_graph *g, hr_meta_graph **meta, int *warnings,
+                             hr_error *err)
 {
     hr_view bytes = golden_file(c, golden_text(c->json, key, ""));
     if (bytes.size < 0) return hr_fail(err, HR_NOT_FOUND, "golden.file", "no file");
+    const bool text = strcmp(key, "text_file") == 0;
     const hr_status st =
-        hr_graph_import(g, bytes, err, .text = strcmp(key, "text_file") == 0, .warn = count_warning, .user = warnings);
+        is_meta(c) ? hr_meta_graph_import(g, bytes, meta, err, .text = text, .warn = count_warning, .user = warnings)
+                   : hr_graph_import(g, bytes, err, .text = text, .warn = count_warning, .user = warnings);
     free((void *)(uintptr_t)bytes.data);
     return st;
 }
@@ -42,33 +48,60 @@ static bool error_fits(golden_case *c, const cJSON *error, const hr_error *err)
     return false;
 }
 
-/* Bytes and text give the same graph, and so do the bytes that it is written as. */
-static bool written_is_read(golden_case *c, const hr_graph *g)
+/* A graph with what belongs to it, as a file has it. */
+typedef struct one_file {
+    hr_graph *g;
+    hr_meta_graph *meta;
+    char *bytes;
+    size_t size;
+} one_file;
+
+static void clear_file(one_file *f)
 {
-    char *bytes = NULL, *again = NULL, *text = NULL;
-    size_t size, size_again, text_size;
-    hr_error err = {0};
-    hr_graph *other = hr_graph_new(), *third = hr_graph_new();
-    int warnings = 0;
-    bool same = hr_graph_export(g, &bytes, &size, &err) == HR_OK &&
-                hr_graph_export(g, &text, &text_size, &err, .text = true) == HR_OK;
-    if (same && of(c, "text_file")) {
-        same = import_file(c, "text_file", other, &warnings, &err) == HR_OK &&
-               hr_graph_export(other, &again, &size_again, &err) == HR_OK;
-        same = same && size == size_again && memcmp(bytes, again, size) == 0;
-        hr_free(again);
-    }
-    if (same) {
-        same = hr_graph_import(third, ((hr_view){text, (int64_t)text_size}), &err, .text = true) == HR_OK &&
-               hr_graph_export(third, &again, &size_again, &err) == HR_OK;
-        same = same && size == size_again && memcmp(bytes, again, size) == 0;
-        hr_free(again);
-    }
-    if (!same) golden_differs(c, "bytes, text and what is written again are not the same graph: %s", err.text);
-    hr_free(bytes);
+    hr_free(f->bytes);
+    hr_meta_graph_free(f->meta);
+    hr_graph_free(f->g);
+}
+
+static bool write_file(const golden_case *c, const one_file *f, bool text, char **bytes, size_t *size, hr_error *err)
+{
+    return HR_OK == (is_meta(c) ? hr_meta_graph_export(f->g, f->meta, bytes, size, err, .text = text)
+                                : hr_graph_export(f->g, bytes, size, err, .text = text));
+}
+
+static bool same_file(const golden_case *c, one_file *f, const one_file *as, hr_error *err)
+{
+    return write_file(c, f, false, &f->bytes, &f->size, err) && f->size == as->size &&
+           memcmp(f->bytes, as->bytes, f->size) == 0;
+}
+
+static bool read_written(const golden_case *c, const one_file *from, one_file *to, hr_error *err)
+{
+    char *text = NULL;
+    size_t size;
+    if (!write_file(c, from, true, &text, &size, err)) return false;
+    const hr_view view = {text, (int64_t)size};
+    const hr_status st = is_meta(c) ? hr_meta_graph_import(to->g, view, &to->meta, err, .text = true)
+                                    : hr_graph_import(to->g, view, err, .text = true);
     hr_free(text);
-    hr_graph_free(other);
-    hr_graph_free(third);
+    return st == HR_OK;
+}
+
+/* Bytes and text give the same graph, and so do the bytes that it is written as. */
+static bool written_is_read(golden_case *c, hr_graph *g, hr_meta_graph *meta)
+{
+    hr_error err = {0};
+    int warnings = 0;
+    one_file first = {.g = g, .meta = meta}, text = {.g = hr_graph_new()}, again = {.g = hr_graph_new()};
+    bool same = write_file(c, &first, false, &first.bytes, &first.size, &err);
+    if (same && of(c, "text_file"))
+        same = import_file(c, "text_file", text.g, &text.meta, &warnings, &err) == HR_OK &&
+               same_file(c, &text, &first, &err);
+    if (same) same = read_written(c, &first, &again, &err) && same_file(c, &again, &first, &err);
+    if (!same) golden_differs(c, "bytes, text and what is written again are not the same graph: %s", err.text);
+    hr_free(first.bytes);
+    clear_file(&text);
+    clear_file(&again);
     return same;
 }
 
@@ -224,6 +257,140 @@ static bool nodes_fit(golden_case *c, hr_graph *g)
     return true;
 }
 
+/* ---- what belongs to it ---- */
+
+static bool has_text(const cJSON *json, const char *key, const char *got)
+{
+    return strcmp(golden_text(json, key, ""), got ? got : "") == 0;
+}
+
+static bool numbers_are(const cJSON *list, const int64_t *numbers)
+{
+    golden_whole(list);
+    for (int i = 0; i < cJSON_GetArraySize(list); i++)
+        if (golden_number_int64(cJSON_GetArrayItem(list, i)) != numbers[i]) return false;
+    return true;
+}
+
+static bool piece_fits(const cJSON *json, const hr_variable_info *v)
+{
+    return v->piece && has_text(json, "full_name", v->piece->full_name) &&
+           numbers_are(golden_get(json, "full_shape"), v->piece->full_shape.dims) &&
+           numbers_are(golden_get(json, "var_offset"), v->piece->offset) &&
+           numbers_are(golden_get(json, "var_shape"), v->shape.dims);
+}
+
+static bool variable_fits(golden_case *c, hr_graph *g, const cJSON *json, const char *set)
+{
+    char name[200];
+    snprintf(name, sizeof name, "%s", golden_text(json, "variable_name", ""));
+    if (strchr(name, ':')) *strchr(name, ':') = 0;
+    const hr_variable_info *v = hr_variable_named(g, name);
+    const cJSON *slice = golden_get(json, "save_slice_info");
+    if (v && (golden_bool(json, "is_resource", false) != (hr_node_dtype(v->handle) == HR_RESOURCE) ||
+              strncmp(golden_text(json, "initial_value_name", ""), hr_node_name(v->initial_value),
+                      strlen(hr_node_name(v->initial_value))) != 0 ||
+              golden_bool(json, "trainable", false) != ((v->sets & HR_TRAINABLE_VARIABLES) != 0))) {
+        golden_differs(c, "variable '%s' is of another kind", name);
+        return false;
+    }
+    if (v && slice && !piece_fits(slice, v)) {
+        golden_differs(c, "variable '%s' is another piece", name);
+        return false;
+    }
+    if (!v || !has_text(json, "initializer_name", hr_node_name(v->initializer)) ||
+        (strcmp(set, "trainable_variables") == 0) > ((v->sets & HR_TRAINABLE_VARIABLES) != 0) ||
+        (strcmp(set, "local_variables") == 0) > ((v->sets & HR_LOCAL_VARIABLES) != 0) ||
+        strncmp(golden_text(json, "snapshot_name", ""), hr_node_name(v->read), strlen(hr_node_name(v->read))) != 0) {
+        golden_differs(c, "variable '%s' of %s is not known so", name, set);
+        return false;
+    }
+    return true;
+}
+
+static const hr_meta_collection *collection_named(const hr_meta_graph *meta, const char *key)
+{
+    for (int i = 0; hr_meta_graph_collection(meta, i); i++)
+        if (strcmp(hr_meta_graph_collection(meta, i)->key, key) == 0) return hr_meta_graph_collection(meta, i);
+    return NULL;
+}
+
+static bool collection_fits(golden_case *c, hr_graph *g, const hr_meta_graph *meta, const cJSON *json)
+{
+    const cJSON *item;
+    int i = 0, nodes = 0;
+    golden_get(golden_get(of(c, "expect"), "collections"), json->string); /* it is asked for */
+    const hr_meta_collection *got = collection_named(meta, json->string);
+    const hr_node *node = hr_get_collection(g, json->string, &nodes);
+    if (!got || got->count != cJSON_GetArraySize(json)) {
+        golden_differs(c, "collection '%s' has other items", json->string);
+        return false;
+    }
+    cJSON_ArrayForEach(item, json)
+    {
+        if (cJSON_IsObject(item) && !variable_fits(c, g, item, json->string)) return false;
+        if (!cJSON_IsString(item)) continue;
+        const hr_node wanted = hr_graph_node(g, item->valuestring);
+        if (nodes == got->count && node[i].id == wanted.id && strcmp(got->nodes[i], item->valuestring) == 0) {
+            i++;
+            continue;
+        }
+        golden_differs(c, "collection '%s' lacks %s", json->string, item->valuestring);
+        return false;
+    }
+    return true;
+}
+
+static int different_ops(hr_graph *g)
+{
+    int count = 0;
+    for (int32_t i = 0; i < hr_graph_size(g); i++) {
+        bool seen = false;
+        for (int32_t j = 0; j < i; j++)
+            seen |= strcmp(hr_node_op((hr_node){g, i, 0}), hr_node_op((hr_node){g, j, 0})) == 0;
+        count += !seen;
+    }
+    return count;
+}
+
+static bool meta_fits(golden_case *c, hr_graph *g, const hr_meta_graph *meta)
+{
+    const cJSON *expect = of(c, "expect"), *saver = golden_get(expect, "saver_def"), *item;
+    hr_meta_saver got = {0};
+    if (!is_meta(c)) return true;
+    cJSON_ArrayForEach(item, golden_get(expect, "collections"))
+    {
+        if (!collection_fits(c, g, meta, item)) return false;
+    }
+    if (saver &&
+        (!hr_meta_graph_saver(meta, &got) || !has_text(saver, "filename_tensor_name", got.filename) ||
+         !has_text(saver, "save_tensor_name", got.save) || !has_text(saver, "restore_op_name", got.restore) ||
+         golden_int(saver, "max_to_keep", 0) != got.max_to_keep ||
+         golden_bool(saver, "sharded", false) != got.sharded || golden_int(saver, "version", 0) != got.version)) {
+        golden_differs(c, "another saver");
+        return false;
+    }
+    if (golden_int(golden_get(expect, "meta_info"), "ops_in_list", 0) != different_ops(g)) {
+        golden_differs(c, "%d ops", different_ops(g));
+        return false;
+    }
+    if (has_text(golden_get(expect, "meta_info"), "tensorflow_version", hr_meta_graph_version(meta))) return true;
+    golden_differs(c, "written by version '%s'", hr_meta_graph_version(meta));
+    return false;
+}
+
+static golden_result restore(golden_case *c, hr_session *s)
+{
+    char path[1200];
+    hr_error err;
+    int count = 0;
+    const char *prefix = golden_text(of(c, "restore"), "prefix", "");
+    snprintf(path, sizeof path, "%s/%s", c->folder, prefix);
+    if (!*prefix) return GOLDEN_AGREES;
+    if (hr_session_restore(s, path, &count, &err) != HR_OK) return golden_differs(c, "%s", err.text);
+    return count > 0 ? GOLDEN_AGREES : golden_differs(c, "no variable is restored");
+}
+
 /* ---- runs ---- */
 
 typedef struct one_run {
@@ -303,7 +470,8 @@ static golden_result runs_fit(golden_case *c, hr_graph *g)
 {
     const cJSON *results = golden_get(of(c, "expect"), "results"), *json;
     hr_session *s = hr_session_new(g, .workers = &(int){0});
-    golden_result result = prepare(c, g, s);
+    golden_result result = restore(c, s);
+    if (result == GOLDEN_AGREES) result = prepare(c, g, s);
     int i = 0;
     cJSON_ArrayForEach(json, of(c, "runs"))
     {
@@ -326,7 +494,7 @@ static golden_result import_fails(golden_case *c)
         hr_error err = {0};
         int warnings = 0;
         hr_graph *g = hr_graph_new();
-        const hr_status st = import_file(c, keys[i], g, &warnings, &err);
+        const hr_status st = import_file(c, keys[i], g, NULL, &warnings, &err);
         hr_graph_free(g);
         if (st == HR_OK) return golden_differs(c, "%s is read", keys[i]);
         if (!error_fits(c, of(c, "error"), &err)) return GOLDEN_DIFFERS;
@@ -338,7 +506,6 @@ static golden_result run_case(golden_case *c)
 {
     hr_error err = {0};
     int warnings = 0;
-    if (strcmp(golden_text(c->json, "kind", ""), "graph_def") != 0) return golden_not_built(c, "MetaGraphDef");
     if (strcmp(golden_text(of(c, "error"), "stage", "import"), "import") != 0)
         return golden_differs(c, "another stage");
     if (golden_bool(c->json, "exact", false) && of(c, "tolerance")) return golden_differs(c, "exact with a tolerance");
@@ -347,15 +514,17 @@ static golden_result run_case(golden_case *c)
     if (of(c, "error")) return import_fails(c);
     hr_graph *g = hr_graph_new();
     golden_result result = GOLDEN_AGREES;
-    const hr_status st = import_file(c, "file", g, &warnings, &err);
+    hr_meta_graph *meta = NULL;
+    const hr_status st = import_file(c, "file", g, &meta, &warnings, &err);
     if (st != HR_OK)
         result = st == HR_UNIMPLEMENTED ? golden_not_built(c, "%s", err.text) : golden_differs(c, "%s", err.text);
     else if (golden_bool(of(c, "default"), "report", false) != (warnings > 0))
         result = golden_differs(c, "%d warnings", warnings);
-    else if (!nodes_fit(c, g) || !functions_fit(c, g) || !written_is_read(c, g))
+    else if (!nodes_fit(c, g) || !functions_fit(c, g) || !meta_fits(c, g, meta) || !written_is_read(c, g, meta))
         result = GOLDEN_DIFFERS;
     else
         result = runs_fit(c, g);
+    hr_meta_graph_free(meta);
     hr_graph_free(g);
     return result;
 }
