@@ -9,6 +9,7 @@
 #include <headrace/meta_graph.h>
 #include <headrace/ops.h>
 #include <headrace/summary.h>
+#include <headrace/transforms.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -430,6 +431,38 @@ static int run_read_meta_graph(char **argument)
     return st == HR_OK ? 0 : fail(&err);
 }
 
+/* A MetaGraphDef and its checkpoint as a frozen GraphDef that gives y. */
+static int run_freeze_graph(char **argument)
+{
+    hr_error err;
+    hr_graph *g = hr_graph_new(), *frozen = NULL;
+    hr_session *s = NULL;
+    hr_status st = hr_meta_graph_read(g, argument[0], NULL, &err);
+    if (st == HR_OK) s = hr_session_new(g);
+    if (st == HR_OK) st = hr_session_restore(s, argument[1], NULL, &err);
+    const hr_node y = hr_graph_node(g, "y:0");
+    if (st == HR_OK) st = hr_freeze_graph(s, &y, 1, &frozen, &err);
+    if (st == HR_OK) st = hr_graph_write(frozen, argument[2], &err);
+    hr_graph_free(frozen);
+    hr_session_free(s);
+    hr_graph_free(g);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
+/* A GraphDef that gives y after transforms. */
+static int run_transform_graph(char **argument)
+{
+    hr_error err;
+    hr_graph *g = hr_graph_new(), *out = NULL;
+    hr_status st = hr_graph_read(g, argument[0], &err);
+    const hr_node y = hr_graph_node(g, "y:0");
+    if (st == HR_OK) st = hr_graph_transform(g, argument[1], &y, 1, &out, &err);
+    if (st == HR_OK) st = hr_graph_write(out, argument[2], &err);
+    hr_graph_free(out);
+    hr_graph_free(g);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
 static const struct {
     const char *name;
     int arguments;
@@ -449,6 +482,8 @@ static const struct {
     {"run_graph", 2, run_run_graph},
     {"write_meta_graph", 1, run_write_meta_graph},
     {"read_meta_graph", 2, run_read_meta_graph},
+    {"freeze_graph", 3, run_freeze_graph},
+    {"transform_graph", 3, run_transform_graph},
 };
 
 int main(int count, char **argument)

@@ -303,6 +303,57 @@ class Graphs(Case):
             self.assertEqual(names, ["w/part_0", "w/part_1", "b"])
             self.assertAlmostEqual(float(got), float(wanted), places=5)
 
+    def graph_def(self, name):
+        read = tf.compat.v1.GraphDef()
+        with open(self.path(name), "rb") as file:
+            read.ParseFromString(file.read())
+        return read
+
+    def y_of(self, graph_def, x):
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            tf.import_graph_def(graph_def, name="")
+            return session.run("y:0", {"x:0": x})
+
+    def test_tensorflow_runs_what_headrace_froze(self):
+        for resource in (False, True):
+            with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+                x = tf.compat.v1.placeholder(tf.float32, [None, 2], name="x")
+                w = tf.compat.v1.get_variable("w", [2, 3], use_resource=resource)
+                table = tf.compat.v1.get_variable("table", [5, 3], use_resource=resource)
+                tf.identity(tf.matmul(x, w) + tf.gather(table, [4, 1]), name="y")
+                session.run(tf.compat.v1.global_variables_initializer())
+                prefix = tf.compat.v1.train.Saver().save(session, self.path("model"))
+                theirs = tf.compat.v1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), ["y"])
+            headrace("freeze_graph", prefix + ".meta", prefix, self.path("frozen.pb"))
+            ours = self.graph_def("frozen.pb")
+            self.assertEqual(sorted((n.name, n.op) for n in ours.node), sorted((n.name, n.op) for n in theirs.node))
+            batch = [[1, 2], [-3, 0.5]]
+            np.testing.assert_array_equal(self.y_of(ours, batch), self.y_of(theirs, batch))
+
+    def test_transforms_keep_what_tensorflow_computes(self):
+        with tf.Graph().as_default() as graph:
+            x = tf.compat.v1.placeholder(tf.float32, [None, 5, 5, 2], name="x")
+            random = np.random.RandomState(3)
+            filters = tf.constant(random.randn(3, 3, 2, 4).astype(np.float32), name="filters")
+            conv = tf.nn.conv2d(x, tf.identity(filters), [1, 1, 1, 1], "SAME")
+            numbers = [tf.constant(random.rand(4).astype(np.float32) + 0.1) for _ in range(4)]
+            normal, _, _ = tf.compat.v1.nn.fused_batch_norm(conv, *numbers, epsilon=0.01, is_training=False)
+            depthwise = tf.nn.depthwise_conv2d(normal, tf.constant(random.randn(1, 1, 4, 2).astype(np.float32)), [1, 1, 1, 1], "SAME")
+            tf.nn.relu(depthwise * tf.constant(random.randn(8).astype(np.float32)), name="y")
+            tf.io.write_graph(graph, self.folder.name, "g.pb", as_text=False)
+        batch = random.randn(2, 5, 5, 2)
+        before = self.y_of(self.graph_def("g.pb"), batch)
+        transforms = "strip_unused_nodes remove_nodes(op=Identity) fold_batch_norms fold_old_batch_norms merge_duplicate_nodes sort_by_execution_order"
+        headrace("transform_graph", self.path("g.pb"), transforms, self.path("t.pb"))
+        after = self.graph_def("t.pb")
+        self.assertEqual(sorted(n.op for n in after.node),
+                         ["BiasAdd", "Const", "Const", "Const", "Conv2D", "DepthwiseConv2dNative", "Placeholder", "Relu"])
+        np.testing.assert_allclose(self.y_of(after, batch), before, rtol=1e-4, atol=1e-5)
+        headrace("transform_graph", self.path("t.pb"), "quantize_weights(minimum_size=1)", self.path("q.pb"))
+        bytes_only = self.graph_def("q.pb")
+        self.assertIn("Dequantize", [n.op for n in bytes_only.node])
+        np.testing.assert_allclose(self.y_of(bytes_only, batch), before, atol=0.3)
+
 
 def without_text(arg):
     kept = type(arg)()

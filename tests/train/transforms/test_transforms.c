@@ -1,0 +1,365 @@
+/* Transforms: a graph gives the same after them as before, and has what they promise; what is wrong is said. */
+#include "tests/testing.h"
+#include "train/ops/ops.h"
+#include <headrace/graph_op.h>
+#include <headrace/graphdef.h>
+#include <headrace/transforms.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* y = (relu(x w * s) + (1 + 2)) twice, by two chains that are the same, through Identities, on devices. */
+static const char *const LAYER =
+    "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { "
+    "shape { dim { size: -1 } dim { size: 2 } } } } } "
+    "node { name: 'w' op: 'Const' device: '/cpu:0' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' "
+    "value { "
+    "tensor { dtype: DT_FLOAT tensor_shape { dim { size: 2 } dim { size: 3 } } float_val: [1, -2, 3, 4, 5, 6] } } } } "
+    "node { name: 's' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' value { tensor { "
+    "dtype: DT_FLOAT tensor_shape { dim { size: 3 } } float_val: [0.5, 2, -1] } } } } "
+    "node { name: 'one' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' value { tensor "
+    "{ "
+    "dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } } "
+    "node { name: 'w_read' op: 'Identity' input: 'w' attr { key: 'T' value { type: DT_FLOAT } } attr { key: '_class' "
+    "value { list { s: 'loc:@w' } } } } "
+    "node { name: 'product' op: 'MatMul' device: '/gpu:0' input: 'x' input: 'w_read' attr { key: 'T' value { type: "
+    "DT_FLOAT } } } "
+    "node { name: 'scaled' op: 'Mul' input: 'product' input: 's' attr { key: 'T' value { type: DT_FLOAT } } } "
+    "node { name: 'sum' op: 'AddV2' input: 'one' input: 'one' attr { key: 'T' value { type: DT_FLOAT } } } "
+    "node { name: 'a' op: 'AddV2' input: 'scaled' input: 'sum' attr { key: 'T' value { type: DT_FLOAT } } } "
+    "node { name: 'b' op: 'AddV2' input: 'scaled' input: 'sum' attr { key: 'T' value { type: DT_FLOAT } } } "
+    "node { name: 'y' op: 'Mul' input: 'a' input: 'b' attr { key: 'T' value { type: DT_FLOAT } } } "
+    "node { name: 'unused' op: 'Neg' input: 'y' attr { key: 'T' value { type: DT_FLOAT } } } "
+    "node { name: 'late' op: 'NoOp' input: '^early' } node { name: 'early' op: 'NoOp' } ";
+
+static hr_graph *read_graph(const char *text)
+{
+    hr_error err;
+    hr_graph *g = hr_graph_new();
+    assert_ok(hr_graph_import(g, hr_text_view(text), &err, .text = true), &err);
+    return g;
+}
+
+static void run_layer(hr_graph *g, float out[6])
+{
+    hr_error err;
+    hr_tensor got;
+    const hr_node y = hr_graph_node(g, "y:0");
+    const hr_feed feed = {hr_graph_node(g, "x:0"), hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2), ((float[]){1, 2, -3, 0.5f}))};
+    hr_session *s = hr_session_new(g);
+    assert_ok(hr_session_run(s, &feed, 1, &y, 1, &got, &err), &err);
+    assert_int_equal(got.count, 6);
+    memcpy(out, got.data, 6 * sizeof *out);
+    hr_tensor_clear(&got);
+    hr_session_free(s);
+}
+
+static hr_graph *transformed(hr_graph *g, const char *transforms)
+{
+    hr_error err = {0};
+    hr_graph *out = NULL;
+    const hr_node y = hr_graph_node(g, "y:0"), x = hr_graph_node(g, "x:0");
+    assert_ok(hr_graph_transform(g, transforms, &y, 1, &out, &err, .inputs = &x, .input_count = 1), &err);
+    return out;
+}
+
+static int nodes_of(hr_graph *g, const char *op)
+{
+    int count = 0;
+    for (int32_t i = 0; i < hr_graph_size(g); i++) count += strcmp(hr_node_op((hr_node){g, i, 0}), op) == 0;
+    return count;
+}
+
+/* The graph after a transform gives the same; `nodes` of an op are left. */
+static void keeps_results(const char *transforms, const char *op, int nodes)
+{
+    float before[6], after[6];
+    hr_graph *g = read_graph(LAYER), *out = transformed(g, transforms);
+    run_layer(g, before);
+    run_layer(out, after);
+    for (int i = 0; i < 6; i++) assert_near(after[i], before[i], 1e-4);
+    assert_int_equal(nodes_of(out, op), nodes);
+    hr_graph_free(out);
+    hr_graph_free(g);
+}
+
+static void each_transform_keeps_results(void **state)
+{
+    (void)state;
+    keeps_results("", "NoOp", 2);
+    keeps_results("strip_unused_nodes", "NoOp", 0);
+    keeps_results("fold_constants", "Identity", 0);
+    keeps_results("fold_constants(clear_output_shapes=false, ignore_errors=true)", "AddV2", 2);
+    keeps_results("remove_nodes(op=Identity)", "Identity", 0);
+    keeps_results("remove_nodes(op=Identity, op=Mul)", "Mul", 2); /* of two inputs */
+    keeps_results("merge_duplicate_nodes", "AddV2", 2);
+    keeps_results("remove_nodes(op=Identity) fold_batch_norms", "Mul", 1);
+    keeps_results("fold_batch_norms", "Mul", 2); /* the weights are no constant yet */
+    keeps_results("sort_by_execution_order", "NoOp", 2);
+    keeps_results("remove_device  set_device(device=\"/cpu:0\")", "NoOp", 2);
+    keeps_results("rename_node(old_node_name=scaled,new_node_name='of/another/name')", "Mul", 2);
+    keeps_results(HR_OPTIMIZE_FOR_INFERENCE, "Mul", 1);
+    keeps_results(HR_OPTIMIZE_FOR_INFERENCE " merge_duplicate_nodes sort_by_execution_order remove_device", "Const", 2);
+}
+
+static void devices_and_order_are_as_asked_for(void **state)
+{
+    (void)state;
+    hr_error err;
+    char *text;
+    size_t size;
+    hr_graph *g = read_graph(LAYER);
+    hr_graph *out = transformed(g, "set_device(device=\"/cpu:7\", if_default=true) sort_by_execution_order");
+    assert_ok(hr_graph_export(out, &text, &size, &err, .text = true), &err);
+    assert_text_contains(text, "device: \"/cpu:7\"");
+    assert_text_contains(text, "device: \"/gpu:0\"");
+    assert_true(strstr(text, "\"early\"") < strstr(text, "\"late\""));
+    hr_free(text);
+    hr_graph_free(out);
+    out = transformed(g, "remove_device");
+    assert_ok(hr_graph_export(out, &text, &size, &err, .text = true), &err);
+    assert_null(strstr(text, "device"));
+    hr_free(text);
+    hr_graph_free(out);
+    hr_graph_free(g);
+}
+
+/* An input in the middle becomes a placeholder, of what is known of it or what is asked for. */
+static void inputs_become_placeholders(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_graph *out, *g = read_graph(LAYER);
+    const hr_node y = hr_graph_node(g, "y:0"), inputs[] = {hr_graph_node(g, "scaled:0"), hr_graph_node(g, "x")};
+    assert_ok(hr_graph_transform(g, "strip_unused_nodes", &y, 1, &out, &err, .inputs = inputs, .input_count = 2), &err);
+    const hr_node scaled = hr_graph_node(out, "scaled");
+    assert_string_equal(hr_node_op(scaled), "Placeholder");
+    assert_shape(hr_node_shape(scaled), HR_SHAPE(-1, 3));
+    assert_true(hr_node_exists(hr_graph_node(out, "x")));
+    assert_false(hr_node_exists(hr_graph_node(out, "w")));
+    hr_graph_free(out);
+    assert_ok(hr_graph_transform(g, "strip_unused_nodes(name=scaled, type_for_name=float32, shape_for_name='7,3')", &y,
+                                 1, &out, &err, .inputs = inputs, .input_count = 2),
+              &err);
+    assert_shape(hr_node_shape(hr_graph_node(out, "scaled")), HR_SHAPE(7, 3));
+    hr_graph_free(out);
+    hr_graph_free(g);
+}
+
+/* A weight as a byte is off by less than half a step. */
+static void large_weights_become_bytes(void **state)
+{
+    (void)state;
+    hr_graph *g = read_graph(LAYER), *out = transformed(g, "quantize_weights(minimum_size=6)");
+    const hr_node w = hr_graph_node(out, "w");
+    assert_string_equal(hr_node_op(w), "Dequantize");
+    const hr_tensor *bytes = hr_node_attr(hr_node_input(w, 0), "value")->tensor;
+    const float *min = hr_node_attr(hr_node_input(w, 1), "value")->tensor->data;
+    const float *max = hr_node_attr(hr_node_input(w, 2), "value")->tensor->data;
+    const float is[] = {1, -2, 3, 4, 5, 6};
+    const double step = ((double)*max - *min) / 255, first = round(*min / step);
+    for (int i = 0; i < 6; i++) assert_near((first + ((const uint8_t *)bytes->data)[i]) * step, is[i], step * 0.51);
+    assert_string_equal(hr_node_op(hr_graph_node(out, "s")), "Const");
+    hr_graph_free(out);
+    hr_graph_free(g);
+}
+
+/* (x w - mean) / sqrt(variance + epsilon) * scale + offset becomes x w' + b. */
+static void a_normalization_goes_into_the_weights(void **state)
+{
+    (void)state;
+    char text[4000];
+    static const char *const vector =
+        "node { name: '%s' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr "
+        "{ key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 2 } } "
+        "float_val: [%g, %g] } } } } ";
+    int size =
+        snprintf(text, sizeof text,
+                 "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } } "
+                 "node { name: 'w' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' "
+                 "value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 1 } dim { size: 1 } dim { size: 1 } "
+                 "dim { size: 2 } } float_val: [3, 5] } } } } "
+                 "node { name: 'conv' op: 'Conv2D' input: 'x' input: 'w' attr { key: 'T' value { type: DT_FLOAT } } "
+                 "attr { key: 'strides' value { list { i: [1, 1, 1, 1] } } } attr { key: 'padding' value { s: "
+                 "'SAME' } } } ");
+    size += snprintf(text + size, sizeof text - (size_t)size, vector, "mean", 1.0, 2.0);
+    size += snprintf(text + size, sizeof text - (size_t)size, vector, "variance", 4.0, 0.25);
+    size += snprintf(text + size, sizeof text - (size_t)size, vector, "scale", 10.0, 1.0);
+    size += snprintf(text + size, sizeof text - (size_t)size, vector, "offset", 7.0, -7.0);
+    snprintf(text + size, sizeof text - (size_t)size,
+             "node { name: 'y' op: 'FusedBatchNorm' input: 'conv' input: 'scale' input: 'offset' input: 'mean' input: "
+             "'variance' attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'epsilon' value { f: 0 } } attr { key: "
+             "'is_training' value { b: false } } }");
+    hr_graph *g = read_graph(text), *out = transformed(g, "fold_old_batch_norms");
+    const hr_node y = hr_graph_node(out, "y");
+    assert_string_equal(hr_node_op(y), "BiasAdd");
+    const float *bias = hr_node_attr(hr_node_input(y, 1), "value")->tensor->data;
+    const float *w = hr_node_attr(hr_node_input(hr_node_input(y, 0), 1), "value")->tensor->data;
+    assert_exactly(w[0], 15);
+    assert_exactly(w[1], 10);
+    assert_exactly(bias[0], 2);
+    assert_exactly(bias[1], -11);
+    assert_int_equal(nodes_of(out, "Const"), 2);
+    hr_graph_free(out);
+    hr_graph_free(g);
+}
+
+/* ---- freezing ---- */
+
+static void a_frozen_graph_gives_what_the_session_gave(void **state)
+{
+    (void)state;
+    hr_error err;
+    float before[6], after[6];
+    hr_graph *frozen, *g = hr_graph_new();
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 2), .name = "x");
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2, 3), .initializer = hr_random_normal(0, 1, 7));
+    hr_node table = hr_get_variable(g, "table", HR_FLOAT, HR_SHAPE(5, 3), .initializer = hr_random_normal(0, 1, 8));
+    hr_node rows = hr_new_node(g, "ResourceGather", HR_INPUTS(table, hr_const_ints(g, HR_I64(4, 1), 2, "ids")),
+                               HR_ATTRS(HR_TYPE_ATTR("dtype", HR_FLOAT)));
+    hr_node y = hr_identity(hr_add(hr_matmul(x, w), rows), .name = "y");
+    hr_node init = hr_target(hr_global_variables_initializer(g));
+    hr_session *s = hr_session_new(g);
+    hr_tensor got;
+    const hr_feed feed = {x, hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2), ((float[]){1, 2, -3, 0.5f}))};
+    assert_status(hr_freeze_graph(s, &y, 1, &frozen, &err), HR_FAILED_PRECONDITION);
+    assert_ok(hr_session_run(s, NULL, 0, &init, 1, NULL, &err), &err);
+    assert_ok(hr_session_run(s, &feed, 1, &y, 1, &got, &err), &err);
+    memcpy(before, got.data, sizeof before);
+    hr_tensor_clear(&got);
+    assert_ok(hr_freeze_graph(s, &y, 1, &frozen, &err), &err);
+    hr_session_free(s);
+    hr_graph_free(g);
+    run_layer(frozen, after);
+    assert_memory_equal(before, after, sizeof before);
+    assert_int_equal(nodes_of(frozen, "VarHandleOp") + nodes_of(frozen, "AssignVariableOp"), 0);
+    assert_int_equal(nodes_of(frozen, "GatherV2"), 1);
+    assert_int_equal(hr_graph_variables(frozen), 0);
+    hr_graph_free(frozen);
+}
+
+/* A node that changes a variable is not frozen silently. */
+static void what_changes_a_variable_is_not_frozen(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_graph *frozen, *g = hr_graph_new();
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SCALAR, .initializer = hr_ones());
+    hr_node add = hr_assign_add(w, hr_scalar(g, HR_FLOAT, 1)), init = hr_target(hr_global_variables_initializer(g));
+    hr_control_dependencies(g, &add, 1);
+    hr_node y = hr_identity(hr_scalar(g, HR_FLOAT, 1));
+    hr_control_end(g);
+    hr_session *s = hr_session_new(g);
+    assert_ok(hr_session_run(s, NULL, 0, &init, 1, NULL, &err), &err);
+    assert_status(hr_freeze_graph(s, &y, 1, &frozen, &err), HR_UNIMPLEMENTED);
+    assert_string_equal(err.kind, "transform.variable");
+    assert_text_contains(err.text, "AssignAddVariableOp");
+    assert_null(frozen);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+/* ---- what is wrong ---- */
+
+static void transform_refuses(const char *transforms, const char *kind, const char *part)
+{
+    hr_error err = {0};
+    hr_graph *g = read_graph(LAYER), *out;
+    const hr_node y = hr_graph_node(g, "y:0");
+    assert_not_ok(hr_graph_transform(g, transforms, &y, 1, &out, &err));
+    assert_string_equal(err.kind, kind);
+    assert_text_contains(err.text, part);
+    assert_null(out);
+    hr_graph_free(g);
+}
+
+static void wrong_transforms_are_refused(void **state)
+{
+    (void)state;
+    transform_refuses("fold_everything", "transform.name", "'fold_everything'");
+    transform_refuses("remove_device(op=x)", "transform.argument", "it has none");
+    transform_refuses("remove_nodes(op=Identity", "transform.argument", "',' or ')'");
+    transform_refuses("remove_nodes(op='Identity)", "transform.argument", "value in quotes");
+    transform_refuses("remove_nodes(op)", "transform.argument", "'='");
+    transform_refuses("remove_nodes", "transform.argument", "an op");
+    transform_refuses("remove_nodes(op=Neg, max_inputs=two)", "transform.argument", "a whole number");
+    transform_refuses("fold_constants(ignore_errors=1)", "transform.argument", "true or false");
+    transform_refuses(")", "transform.argument", "column 1");
+    transform_refuses("rename_node(old_node_name=none, new_node_name=b)", "transform.argument", "'none'");
+    transform_refuses("rename_node(old_node_name=a, new_node_name=b)", "transform.argument", "no node has");
+    transform_refuses("rename_node(old_node_name=y, new_node_name=z)", "transform.output", "'y'");
+    transform_refuses("rename_node(old_node_name=a, new_node_name='_ !')", "graph.name", "_ !");
+    transform_refuses("set_device(device=moon)", "graphdef.device", "moon");
+    hr_error err;
+    hr_graph *g = read_graph(LAYER), *out;
+    assert_status(hr_graph_transform(g, "strip_unused_nodes", NULL, 0, &out, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "transform.output");
+    assert_ok(hr_graph_transform(g, "remove_device", NULL, 0, &out, &err), &err);
+    hr_graph_free(out);
+    hr_graph_free(g);
+}
+
+static void every_transform_has_a_line_and_is_found(void **state)
+{
+    (void)state;
+    for (int i = 0; hr_transform_at(i); i++) {
+        const hr_transform_info *t = hr_transform_at(i);
+        hr_error err;
+        assert_ok(hr_transforms_check(t->name, &err), &err);
+        assert_true(*t->text != 0);
+        assert_true(i == 0 || strcmp(hr_transform_at(i - 1)->name, t->name) < 0);
+    }
+    assert_null(hr_transform_at(-1));
+}
+
+static hr_status life_of_transforms(hr_error *err)
+{
+    hr_graph *g = hr_graph_new(), *out = NULL;
+    *err = (hr_error){0};
+    hr_status st = g ? hr_graph_import(g, hr_text_view(LAYER), err, .text = true) : HR_RESOURCE_EXHAUSTED;
+    const hr_node y = hr_graph_node(g, "y:0");
+    if (st == HR_OK)
+        st = hr_graph_transform(g,
+                                HR_OPTIMIZE_FOR_INFERENCE " merge_duplicate_nodes quantize_weights(minimum_size=2) "
+                                                          "set_device(device='/cpu:0') sort_by_execution_order",
+                                &y, 1, &out, err);
+    hr_graph_free(out);
+    hr_graph_free(g);
+    return st;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    hr_error err;
+    fail_allocation(-1);
+    assert_ok(life_of_transforms(&err), &err);
+    const int64_t all = allocations_since(), before = allocations_alive();
+    for (int64_t n = 0; n < all; n += n < 300 ? 1 : 5) {
+        fail_allocation(n);
+        const hr_status st = life_of_transforms(&err);
+        allocations_since();
+        if (st != HR_RESOURCE_EXHAUSTED && st != HR_OK)
+            fail_msg("allocation %d: %s: %s", (int)n, hr_status_name(st), err.text);
+        assert_int_equal(allocations_alive(), before);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_transform_keeps_results),
+        cmocka_unit_test(devices_and_order_are_as_asked_for),
+        cmocka_unit_test(inputs_become_placeholders),
+        cmocka_unit_test(large_weights_become_bytes),
+        cmocka_unit_test(a_normalization_goes_into_the_weights),
+        cmocka_unit_test(a_frozen_graph_gives_what_the_session_gave),
+        cmocka_unit_test(what_changes_a_variable_is_not_frozen),
+        cmocka_unit_test(wrong_transforms_are_refused),
+        cmocka_unit_test(every_transform_has_a_line_and_is_found),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,133 @@
+/* freeze_graph: each variable becomes the constant that it is in a session, and what read it takes that. */
+#include "train/transforms/transform.h"
+
+#include <string.h>
+
+static hr_status freeze_refuse(const hr__draft *d, int variable, int taker, hr_error *err)
+{
+    return hr_fail(err, HR_UNIMPLEMENTED, "transform.variable",
+                   "variable '%.100s': expected reads alone, got node '%.100s' (%s) that takes it",
+                   d->node[variable]->name, d->node[taker]->name, d->node[taker]->op);
+}
+
+static hr_status make_identity(hr__draft *d, int node, hr_dtype dtype, hr_error *err)
+{
+    d->node[node]->op = "Identity";
+    d->node[node]->attrs = 0;
+    return hr__draft_set(d, node, &HR_TYPE_ATTR("T", dtype), err);
+}
+
+/* ResourceGather: GatherV2 along axis 0. */
+static hr_status make_gather(hr__draft *d, int node, hr_dtype dtype, hr_error *err)
+{
+    draft_node *n = d->node[node];
+    const hr_dtype indices = hr__draft_type(d, node, "Tindices");
+    const proto_attr *dims = hr__draft_attr(d, node, "batch_dims");
+    if (dims && dims->i != 0)
+        return hr_fail(err, HR_UNIMPLEMENTED, "transform.variable", "node '%.100s': expected batch_dims 0, got %lld",
+                       n->name, (long long)dims->i);
+    char *name = hr__arena_get(&d->arena, strlen(n->name) + 8);
+    draft_edge *input = hr__arena_get(&d->arena, sizeof *input * ((size_t)n->inputs + 1));
+    hr_tensor zero;
+    if (!name || !input) return hr__draft_no_memory(err);
+    memcpy(name, n->name, strlen(n->name));
+    memcpy(name + strlen(n->name), "/axis", 6);
+    const int axis = hr__draft_add(d, name, "Const", n->device, 0);
+    if (axis < 0) return hr__draft_no_memory(err);
+    HR_TRY(hr_tensor_new(&zero, HR_INT32, HR_SCALAR, err));
+    *(int32_t *)zero.data = 0;
+    HR_TRY(hr__draft_make_const(d, axis, zero, err));
+    memcpy(input, n->input, sizeof *input * 2);
+    input[2] = (draft_edge){axis, 0};
+    memcpy(input + 3, n->input + 2, sizeof *input * (size_t)(n->inputs - 2));
+    n->input = input;
+    n->inputs++;
+    n->op = "GatherV2";
+    n->attrs = 0;
+    HR_TRY(hr__draft_set(d, node, &HR_TYPE_ATTR("Tparams", dtype), err));
+    HR_TRY(hr__draft_set(d, node, &HR_TYPE_ATTR("Tindices", indices), err));
+    return hr__draft_set(d, node, &HR_TYPE_ATTR("Taxis", HR_INT32), err);
+}
+
+/* A node that takes the handle of `variable` as input `i`; an Identity hands it on. */
+static hr_status freeze_taker(hr__draft *d, int variable, int node, int i, hr_dtype dtype, bool *hands_on,
+                              hr_error *err)
+{
+    const char *op = d->node[node]->op;
+    *hands_on = strcmp(op, "Identity") == 0;
+    if (*hands_on) return make_identity(d, node, dtype, err);
+    if (i == 0 && strcmp(op, "ReadVariableOp") == 0) return make_identity(d, node, dtype, err);
+    if (i == 0 && strcmp(op, "ResourceGather") == 0) return make_gather(d, node, dtype, err);
+    if (i == 0 && strcmp(op, "ResourceGatherNd") == 0) {
+        d->node[node]->op = "GatherNd";
+        hr__draft_unset(d->node[node], "dtype");
+        return hr__draft_set(d, node, &HR_TYPE_ATTR("Tparams", dtype), err);
+    }
+    return freeze_refuse(d, variable, node, err);
+}
+
+/* All that take the handle, by a stack: Identity may follow Identity. */
+static hr_status freeze_takers(hr__draft *d, int variable, hr_dtype dtype, hr_error *err)
+{
+    int *stack = hr_malloc(sizeof *stack * ((size_t)d->count + 1)), depth = 0;
+    hr_status st = stack ? HR_OK : hr__draft_no_memory(err);
+    if (st == HR_OK) stack[depth++] = variable;
+    while (st == HR_OK && depth > 0) {
+        const int from = stack[--depth], count = d->count;
+        for (int i = 0; st == HR_OK && i < count; i++) {
+            for (int j = 0; st == HR_OK && !d->node[i]->gone && j < d->node[i]->inputs; j++) {
+                bool hands_on = false;
+                if (d->node[i]->input[j].node != from || d->node[i]->input[j].output < 0) continue;
+                st = freeze_taker(d, variable, i, j, dtype, &hands_on, err);
+                if (hands_on) stack[depth++] = i;
+                break;
+            }
+        }
+    }
+    hr_free(stack);
+    return st;
+}
+
+/* A reference variable gives its value to whoever does not take the variable itself. */
+static hr_status check_reference(const hr__draft *d, int variable, hr_node handle, hr_error *err)
+{
+    hr_graph *g = handle.graph;
+    for (int i = 0; i < d->count; i++) {
+        const hr__node *n = hr__node_of(hr_graph_node(g, d->node[i]->name));
+        for (int j = 0; !d->node[i]->gone && n && j < n->inputs && j < d->node[i]->inputs; j++)
+            if (d->node[i]->input[j].node == variable && hr__input_is_ref(n, j))
+                return freeze_refuse(d, variable, i, err);
+    }
+    return HR_OK;
+}
+
+static hr_status freeze_variable(hr__draft *d, hr_session *s, int variable, hr_error *err)
+{
+    hr_tensor value;
+    const bool resource = hr__draft_is(d, variable, "VarHandleOp");
+    const hr_node handle = hr_graph_node(s->graph, d->node[variable]->name);
+    if (!resource) HR_TRY(check_reference(d, variable, handle, err));
+    HR_TRY(hr_session_get(s, handle, &value, err));
+    const hr_dtype dtype = value.dtype;
+    HR_TRY(hr__draft_make_const(d, variable, value, err));
+    return resource ? freeze_takers(d, variable, dtype, err) : HR_OK;
+}
+
+hr_status hr_freeze_graph(hr_session *s, const hr_node *outputs, int output_count, hr_graph **out, hr_error *err)
+{
+    hr__draft d;
+    if (!s) return hr_no_memory(err, "a session");
+    if (!out || output_count <= 0 || !outputs)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "transform.output",
+                       "hr_freeze_graph: expected outputs and a place for the graph, got none");
+    *out = NULL;
+    hr_status st = hr__draft_begin(&d, s->graph, outputs, output_count, NULL, 0, err);
+    if (st == HR_OK) st = hr__draft_sweep(&d, err);
+    for (int i = 0, count = d.count; st == HR_OK && i < count; i++)
+        if (hr__draft_is(&d, i, "VarHandleOp") || hr__draft_is(&d, i, "VariableV2"))
+            st = freeze_variable(&d, s, i, err);
+    if (st == HR_OK) st = hr__draft_build(&d, out, err);
+    if (st != HR_OK) hr_error_prefix(err, "freeze_graph: ");
+    hr__draft_end(&d);
+    return st;
+}
