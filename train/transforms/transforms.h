@@ -1,7 +1,8 @@
 /* Headrace, transforms: graphs rewritten for use, on a copy, by the names of TensorFlow's Graph Transform Tool.
  *
  *     hr_graph *frozen, *small;
- *     hr_freeze_graph(session, &y, 1, &frozen, &err);
+ *     hr_node y = hr_graph_node(g, "y:0");
+ *     hr_freeze_graph(s, &y, 1, &frozen, &err);
  *     y = hr_graph_node(frozen, "y:0");
  *     hr_graph_transform(frozen, "remove_device fold_constants merge_duplicate_nodes", &y, 1, &small, &err);
  *     hr_graph_write(small, "small.pb", &err);
@@ -52,6 +53,16 @@ HR_API const hr_transform_info *hr_transform_at(int i); /* i = 0, 1, ..., by nam
  * "transform.variable": something other than a read takes one. */
 HR_API hr_status hr_freeze_graph(hr_session *s, const hr_node *outputs, int output_count, hr_graph **out,
                                  hr_error *err);
+
+/* Gives *out, what the outputs need, rewritten by the passes of that name (pass.h), which else rewrite what a session
+ * runs. Outputs keep their names. */
+HR_API hr_status hr_graph_apply_passes_with(hr_graph *g, const char *passes, const hr_node *outputs, int output_count,
+                                            const hr_transform_opts *opts, hr_graph **out, hr_error *err);
+#define hr_graph_apply_passes(g, passes, outputs, output_count, out, ...)                                              \
+    HR_GRAPH_APPLY_PASSES_(g, passes, outputs, output_count, out, __VA_ARGS__, .struct_size = sizeof(hr_transform_opts))
+#define HR_GRAPH_APPLY_PASSES_(g, passes, outputs, output_count, out, err, ...)                                        \
+    hr_graph_apply_passes_with((g), (passes), (outputs), (output_count), &(hr_transform_opts){__VA_ARGS__}, (out),     \
+                               (err))
 
 /* The transforms of TensorFlow's optimize_for_inference: for hr_graph_transform on a frozen graph. */
 #define HR_OPTIMIZE_FOR_INFERENCE                                                                                      \

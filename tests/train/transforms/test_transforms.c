@@ -206,6 +206,26 @@ static void a_normalization_goes_into_the_weights(void **state)
     hr_graph_free(g);
 }
 
+static void passes_keep_results_and_names(void **state)
+{
+    (void)state;
+    float before[6], after[6];
+    hr_error err = {0};
+    hr_graph *out, *g = read_graph(LAYER);
+    const hr_node outputs[] = {hr_graph_node(g, "y:0"), hr_graph_node(g, "sum:0")};
+    const hr_node x = hr_graph_node(g, "x:0");
+    run_layer(g, before);
+    assert_ok(hr_graph_apply_passes(g, "fold", outputs, 2, &out, &err, .inputs = &x, .input_count = 1), &err);
+    run_layer(out, after);
+    assert_memory_equal(before, after, sizeof before);
+    assert_string_equal(hr_node_op(hr_graph_node(out, "sum")), "Const");
+    assert_int_equal(nodes_of(out, "Identity"), 0);
+    hr_graph_free(out);
+    assert_status(hr_graph_apply_passes(g, "nothing", outputs, 2, &out, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_graph_apply_passes(g, "fold", NULL, 0, &out, &err), HR_INVALID_ARGUMENT);
+    hr_graph_free(g);
+}
+
 /* ---- freezing ---- */
 
 static void a_frozen_graph_gives_what_the_session_gave(void **state)
@@ -355,6 +375,7 @@ int main(void)
         cmocka_unit_test(inputs_become_placeholders),
         cmocka_unit_test(large_weights_become_bytes),
         cmocka_unit_test(a_normalization_goes_into_the_weights),
+        cmocka_unit_test(passes_keep_results_and_names),
         cmocka_unit_test(a_frozen_graph_gives_what_the_session_gave),
         cmocka_unit_test(what_changes_a_variable_is_not_frozen),
         cmocka_unit_test(wrong_transforms_are_refused),

@@ -1,0 +1,15 @@
+/* Tensors on the command line of `headrace graph run`: as JSON, or in files of numpy. */
+#ifndef GRAPH_VALUES_H
+#define GRAPH_VALUES_H
+
+#include "cli/text.h"
+
+/* "3", "[[1, 2], [3, 4]]", "\"word\"", "true", or the name of a file that ends in .npy. `dtype`: of the node that is fed.
+ * Gives *out (hr_tensor_clear). HR_INVALID_ARGUMENT, "graph.value": it is none of these, or of another type. */
+hr_status read_graph_value(const char *text, hr_dtype dtype, hr_tensor *out, hr_error *err);
+/* As JSON; numbers that are not finite are null. */
+void text_graph_value(text_buffer *out, const hr_tensor *value);
+/* A file of numpy: version 1.0, little-endian, in C order. */
+hr_status write_npy(const char *path, const hr_tensor *value, hr_error *err);
+
+#endif
