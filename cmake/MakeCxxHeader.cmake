@@ -53,7 +53,7 @@ function(add_function own name outer)
         set(call "return ${call}")
     endif()
     # Words of the language get an underscore: hr::const_.
-    if(own MATCHES "^(and|bool|const|default|double|float|int|not|operator|or|switch|union|xor)$")
+    if(own MATCHES "^(and|bool|case|const|default|double|float|int|not|operator|or|switch|union|xor)$")
         string(APPEND own "_")
     endif()
     set(text "inline ${API_RETURN_${name}} ${own}(${parameters}${struct} ${options} = {})\n{\n")
