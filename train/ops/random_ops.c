@@ -214,13 +214,12 @@ static void draw_groups(int64_t first, int64_t last, void *user)
     }
 }
 
-static hr_status read_range(hr_kernel *k, int64_t *range, hr_error *err)
+static hr_status range_of(const hr_tensor *min, const hr_tensor *max, int64_t *range, hr_error *err)
 {
-    if (k->inputs < 3) return HR_OK;
-    if (k->input[1]->count != 1 || k->input[2]->count != 1)
+    if (min->count != 1 || max->count != 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected scalars minval and maxval");
-    range[0] = hr_int_at(k->input[1], 0);
-    range[1] = hr_int_at(k->input[2], 0);
+    range[0] = hr_int_at(min, 0);
+    range[1] = hr_int_at(max, 0);
     if (range[0] < range[1]) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range", "Need minval < maxval, got %lld >= %lld",
                    (long long)range[0], (long long)range[1]);
@@ -234,7 +233,7 @@ static hr_status random_compute(hr_kernel *k, hr_error *err)
     draw d = {.state = st, .range = range};
     HR_TRY(hr_shape_input(k->input[0], &shape, err));
     HR_TRY(hr_kernel_output(k, 0, shape, &d.out, err));
-    if (d.out->count) HR_TRY(read_range(k, range, err));
+    if (d.out->count && k->inputs > 2) HR_TRY(range_of(k->input[1], k->input[2], range, err));
     d.each = hr_dtype_size(d.out->dtype) == 8 ? 2 : 4;
     hr_kernel_parallel(k, (d.out->count + d.each - 1) / d.each, 60, draw_groups, &d);
     skip_blocks(&st->philox, (uint64_t)d.out->count * 256);
@@ -251,6 +250,87 @@ static hr_status random_shape(hr_infer *s, hr_error *err)
     return HR_OK;
 }
 
+/* ---- a random order of rows ---- */
+
+/* Row i changes places with one of those from i on: one draw of 32 bits each. */
+static void shuffle_order(const philox *p, uint32_t *order, uint32_t rows)
+{
+    uint32_t x[4] = {0};
+    for (uint32_t i = 0; i < rows; i++) order[i] = i;
+    for (uint32_t i = 0; i + 1 < rows; i++) {
+        if (i % 4 == 0) block_at(p, i / 4, x);
+        const uint32_t j = i + x[i % 4] % (rows - i), moved = order[i];
+        order[i] = order[j];
+        order[j] = moved;
+    }
+}
+
+static hr_status shuffle_compute(hr_kernel *k, hr_error *err)
+{
+    random_state *st = k->state;
+    const hr_tensor *in = k->input[0];
+    hr_tensor scratch, *out;
+    const int64_t rows = in->shape.rank > 0 ? in->shape.dims[0] : 1;
+    if (rows < 2) return hr_kernel_pass(k, 0, 0, in->shape, err);
+    if (rows > UINT32_MAX)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected at most %u rows, got %lld", UINT32_MAX,
+                       (long long)rows);
+    uint32_t *order = hr_kernel_temp(k, (size_t)rows * sizeof *order);
+    if (!order) return hr_no_memory(err, "an order of rows");
+    HR_TRY(hr_kernel_begin_output(k, 0, in->shape, &scratch, &out, err));
+    shuffle_order(&st->philox, order, (uint32_t)rows);
+    skip_blocks(&st->philox, ((uint64_t)rows + 2) / 4);
+    const size_t row = hr_bytes_from_axis(in, 1);
+    for (int64_t i = 0; i < rows; i++)
+        memcpy((char *)out->data + (size_t)i * row, (const char *)in->data + (size_t)order[i] * row, row);
+    return hr_kernel_end_output(k, 0, &scratch, out, err);
+}
+
+/* ---- without a state: key and counter come with each run ---- */
+
+/* One block of a fixed key on the seeds gives the key and the upper half of the counter. */
+static hr_status philox_of_seed(const hr_tensor *seed, philox *out, hr_error *err)
+{
+    uint32_t x[4];
+    if (seed->count != 2 || seed->shape.rank != 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "seed must have shape [2], not %lld values",
+                       (long long)seed->count);
+    const uint64_t first = (uint64_t)hr_int_at(seed, 0), second = (uint64_t)hr_int_at(seed, 1);
+    const philox mix = {{0x3ec8f720, 0x02461e29},
+                        {(uint32_t)first, (uint32_t)(first >> 32), (uint32_t)second, (uint32_t)(second >> 32)}};
+    block_at(&mix, 0, x);
+    *out = (philox){{x[0], x[1]}, {0, 0, x[2], x[3]}};
+    return HR_OK;
+}
+
+static hr_status stateless_compute(hr_kernel *k, hr_error *err)
+{
+    static const size_t prefix = sizeof "Stateless" - 1;
+    const char *op = hr_node_op(k->node) + prefix;
+    const bool truncated = strcmp(op, "TruncatedNormal") == 0, uniform = strcmp(op, "RandomUniform") == 0;
+    const char *same = truncated                             ? "TruncatedNormal"
+                       : uniform                             ? "RandomUniform"
+                       : strcmp(op, "RandomUniformInt") == 0 ? "RandomUniformInt"
+                                                             : "RandomStandardNormal";
+    random_state st;
+    hr_shape shape;
+    int64_t range[2] = {0, 0};
+    draw d = {.state = &st, .range = range};
+    HR_TRY(philox_of_seed(k->input[1], &st.philox, err));
+    HR_TRY(hr_shape_input(k->input[0], &shape, err));
+    HR_TRY(hr_kernel_output(k, 0, shape, &d.out, err));
+    if (d.out->count && k->inputs > 3) HR_TRY(range_of(k->input[2], k->input[3], range, err));
+    st.group = random_group_of(same, d.out->dtype);
+    d.each = hr_dtype_size(d.out->dtype) == 8 ? 2 : 4;
+    hr_kernel_parallel(k, (d.out->count + d.each - 1) / d.each, 60, draw_groups, &d);
+    return HR_OK;
+}
+
+#define STATELESS(NAME, TYPES)                                                                                         \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = TYPES "; T:indices; Tseed:indices", .traits = HR_NO_GRADIENT, \
+        .shape = random_shape, .compute = stateless_compute,                                                           \
+    }
 #define RANDOM(NAME)                                                                                                   \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "dtype:floats; T:indices",                                    \
@@ -272,6 +352,20 @@ const hr_graph_op hr_graph_ops_random_ops[] = {
         .prepare = random_prepare,
         .compute = random_compute,
     },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "RandomShuffle",
+        .types = "T:any",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .state_size = sizeof(random_state),
+        .shape = hr_infer_unchanged,
+        .prepare = random_prepare,
+        .compute = shuffle_compute,
+    },
+    STATELESS("StatelessRandomUniform", "dtype:floats"),
+    STATELESS("StatelessRandomNormal", "dtype:floats"),
+    STATELESS("StatelessTruncatedNormal", "dtype:floats"),
+    STATELESS("StatelessRandomUniformInt", "dtype:indices"),
     HR_GRAPH_OPS_END,
 };
 

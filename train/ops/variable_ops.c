@@ -114,7 +114,8 @@ HR_NUMBER_TYPES(UPDATE)
 static hr_status update_compute(hr_kernel *k, hr_error *err, bool subtract)
 {
     hr_tensor *value;
-    if (!hr_kernel_initialized(k, 0))
+    const bool handle = hr_node_dtype(hr_node_input(k->node, 0)) == HR_RESOURCE;
+    if (handle && !hr_kernel_initialized(k, 0))
         return hr_fail(err, HR_NOT_FOUND, "variable.uninitialized",
                        "expected variable '%s' to have a value, but it has none; initialize or restore it",
                        hr_kernel_variable_name(k, 0));
@@ -135,6 +136,21 @@ static hr_status update_compute(hr_kernel *k, hr_error *err, bool subtract)
 
 static hr_status add_compute(hr_kernel *k, hr_error *err) { return update_compute(k, err, false); }
 static hr_status sub_compute(hr_kernel *k, hr_error *err) { return update_compute(k, err, true); }
+
+/* Gives the number, and adds 1 to it, as long as it is below the limit. */
+static hr_status count_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *value, *out;
+    const int64_t limit = hr_attr_int(k->node, "limit");
+    HR_TRY(hr_kernel_update(k, 0, &value, err));
+    if (value->count != 1 || value->dtype != hr_node_dtype(k->node))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "variable.shape", "expected a variable of one number");
+    const int64_t now = hr_int_at(value, 0);
+    if (now >= limit) return hr_fail(err, HR_OUT_OF_RANGE, "variable.limit", "Reached limit of %lld", (long long)limit);
+    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
+    HR_TRY(hr_put_int(out, 0, now, err));
+    return hr_put_int(value, 0, now + 1, err);
+}
 
 /* The shape of what is assigned must fit what is declared. */
 static hr_status assign_shape(hr_infer *s, hr_error *err)
@@ -219,6 +235,22 @@ const hr_graph_op hr_graph_ops_variable_ops[] = {
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .shape = hr_infer_unchanged,
         .compute = sub_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "CountUpTo",
+        .types = "T:indices",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .shape = hr_infer_scalar,
+        .compute = count_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ResourceCountUpTo",
+        .types = "T:indices",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .shape = hr_infer_scalar,
+        .compute = count_compute,
     },
     HR_GRAPH_OPS_END,
 };

@@ -305,6 +305,49 @@ static void branches_know_the_handles_that_they_capture(void **state)
     expect_floats(out, 2, HR_F32(2, 4));
 }
 
+/* ---- scatters that no golden case has ---- */
+
+static void scatter(const char *op, hr_node variable, hr_node indices, hr_node updates)
+{
+    hr_tensor out = value_of(hr_target(hr_new_node(g, op, HR_INPUTS(variable, indices, updates))));
+    hr_tensor_clear(&out);
+}
+
+static void scatters_change_rows_and_slices(void **state)
+{
+    (void)state;
+    const hr_node v = raw_variable("v", HR_SHAPE(3, 2)), two = hr_ints(g, HR_I64(2, 2), 2);
+    static const int32_t place[] = {1, 1};
+    const hr_tensor at = hr_tensor_of(HR_INT32, HR_SHAPE(1, 2), place),
+                    one = hr_tensor_of(HR_FLOAT, HR_SHAPE(1), HR_F32(10));
+    const hr_node point = hr_const(g, &at), ten = hr_const(g, &one);
+    assign(v, numbers(HR_SHAPE(3, 2)));
+    scatter("ResourceScatterMul", v, two, numbers(HR_SHAPE(2, 2)));
+    expect_floats(hr_identity(v), 6, HR_F32(1, 2, 3, 4, 15, 48));
+    scatter("ResourceScatterDiv", v, two, hr_scalar(g, HR_FLOAT, 2));
+    expect_floats(hr_identity(v), 6, HR_F32(1, 2, 3, 4, 3.75, 12));
+    scatter("ResourceScatterMin", v, two, hr_scalar(g, HR_FLOAT, 5));
+    expect_floats(hr_identity(v), 6, HR_F32(1, 2, 3, 4, 3.75, 5));
+    scatter("ResourceScatterMax", v, hr_ints(g, HR_I64(0), 1), hr_scalar(g, HR_FLOAT, 1.5));
+    expect_floats(hr_identity(v), 6, HR_F32(1.5, 2, 3, 4, 3.75, 5));
+    scatter("ResourceScatterNdUpdate", v, point, ten);
+    expect_floats(hr_identity(v), 6, HR_F32(1.5, 2, 3, 10, 3.75, 5));
+    scatter("ResourceScatterNdSub", v, point, ten);
+    expect_floats(hr_identity(v), 6, HR_F32(1.5, 2, 3, 0, 3.75, 5));
+}
+
+static void integers_are_not_divided_by_zero(void **state)
+{
+    (void)state;
+    hr_error err;
+    const hr_node v = hr_get_variable(g, "v", HR_INT32, HR_SHAPE(2), .initializer = hr_ones());
+    initialize();
+    const hr_node zero = hr_scalar(g, HR_INT32, 0), at = hr_ints(g, HR_I64(1), 1);
+    const hr_node divide = hr_target(hr_new_node(g, "ResourceScatterDiv", HR_INPUTS(v, at, zero)));
+    assert_int_equal(hr_session_run(s, NULL, 0, &divide, 1, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "graph.range");
+}
+
 int main(void)
 {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, make_graph, free_graph)
@@ -324,6 +367,8 @@ int main(void)
         TEST(a_session_gets_and_sets_any_variable),
         TEST(a_read_of_another_type_is_refused),
         TEST(branches_know_the_handles_that_they_capture),
+        TEST(scatters_change_rows_and_slices),
+        TEST(integers_are_not_divided_by_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

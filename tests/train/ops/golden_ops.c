@@ -153,11 +153,16 @@ static golden_result run_state(golden_case *c)
     const hr_graph_op *op = hr_graph_op_named(name);
     const cJSON *initial = of(c, "initial");
     case_tensors in;
-    if (!op || strcmp(golden_text(c->json, "variable", ""), "resource") != 0) return golden_not_built(c, "op %s", name);
+    const char *kind = golden_text(c->json, "variable", "");
+    if (!op || (strcmp(kind, "resource") != 0 && strcmp(kind, "ref") != 0)) return golden_not_built(c, "op %s", name);
     if (!case_tensors_read(of(c, "inputs"), &in)) return golden_differs(c, "inputs are no dense tensors");
     built b = {.g = hr_graph_new()};
-    const hr_node v = hr_get_variable(b.g, "v", hr_dtype_named(golden_text(initial, "dtype", "")), shape_of(initial),
-                                      .initializer = hr_zeros());
+    const hr_dtype dtype = hr_dtype_named(golden_text(initial, "dtype", ""));
+    const hr_node v =
+        strcmp(kind, "ref") == 0
+            ? hr_new_node(b.g, "VariableV2", .name = "v",
+                          HR_ATTRS(HR_TYPE_ATTR("dtype", dtype), HR_SHAPE_ATTR("shape", shape_of(initial))))
+            : hr_get_variable(b.g, "v", dtype, shape_of(initial), .initializer = hr_zeros());
     hr_node inputs[CASE_MAX] = {v};
     for (int i = 0; i < in.count; i++) inputs[i + 1] = b.input[i] = case_input(b.g, &in.value[i], CASE_UNKNOWN_SHAPES);
     b.node = case_node(b.g, op, of(c, "attrs"), inputs, in.count + 1);
