@@ -4,7 +4,7 @@
 #include "io/codecs/members.h"
 #include <string.h>
 
-enum { MAX_TRAILER = 8, ENCODER_CAPACITY = 64 * 1024, ENCODER_BLOCK = 64 * 1024 };
+enum { MAX_TRAILER = 8, ENCODER_CAPACITY = 64 * 1024 };
 
 #ifdef HR_HAVE_ISAL
 const hr__deflate_engine *const hr__deflate_fastest = &hr__deflate_by_isal;
@@ -288,8 +288,6 @@ typedef struct encoder {
     bool begun;
     uint32_t sum;
     uint64_t count;
-    size_t held;                        /* of block */
-    unsigned char block[ENCODER_BLOCK]; /* written, not deflated yet */
     unsigned char bytes[ENCODER_CAPACITY];
 } encoder;
 
@@ -304,7 +302,6 @@ static hr_status members_encoder_new(const void *form_, int level, void **out, h
     e->begun = false;
     e->sum = form->sum;
     e->count = 0;
-    e->held = 0;
     if (!e->deflate) {
         hr_free(e);
         return hr_no_memory(err, "deflating");
@@ -319,9 +316,14 @@ static hr_status write_trailer(encoder *e, hr_codec_sink_fn *sink, void *to, hr_
     return sink(to, e->bytes, e->form->trailer_size, err);
 }
 
-static hr_status encode_block(encoder *e, const void *data, size_t size, bool last, hr_codec_sink_fn *sink, void *to,
-                              hr_error *err)
+static hr_status members_encode(void *encoder_, const void *data, size_t size, bool last, hr_codec_sink_fn *sink,
+                                void *to, hr_error *err)
 {
+    encoder *e = encoder_;
+    if (!e->begun) HR_TRY(sink(to, e->form->new_header, e->form->new_header_size, err));
+    e->begun = true;
+    if (size > 0) e->sum = e->form->add(e->engine, e->sum, data, size);
+    e->count += size;
     hr__flow flow = {data, size, NULL, 0};
     for (bool done = false; last ? !done : flow.in_size > 0;) {
         flow.out = e->bytes;
@@ -329,32 +331,7 @@ static hr_status encode_block(encoder *e, const void *data, size_t size, bool la
         done = e->engine->deflate(e->deflate, &flow, last);
         HR_TRY(sink(to, e->bytes, sizeof e->bytes - flow.out_size, err));
     }
-    return HR_OK;
-}
-
-/* What ISA-L makes of the same bytes differs with the pieces in which it is given them, so it is given whole blocks:
- * a file's bytes do not depend on the sizes of writes, which may depend on the timing of threads. */
-static hr_status members_encode(void *encoder_, const void *data, size_t size, bool last, hr_codec_sink_fn *sink,
-                                void *to, hr_error *err)
-{
-    encoder *e = encoder_;
-    const unsigned char *from = data;
-    if (!e->begun) HR_TRY(sink(to, e->form->new_header, e->form->new_header_size, err));
-    e->begun = true;
-    if (size > 0) e->sum = e->form->add(e->engine, e->sum, data, size);
-    e->count += size;
-    while (size > 0) {
-        const size_t left = ENCODER_BLOCK - e->held, part = size < left ? size : left;
-        const bool whole = part == ENCODER_BLOCK;
-        if (!whole) memcpy(e->block + e->held, from, part);
-        if (part == left) HR_TRY(encode_block(e, whole ? from : e->block, ENCODER_BLOCK, false, sink, to, err));
-        e->held = part == left ? 0 : e->held + part;
-        from += part;
-        size -= part;
-    }
-    if (!last) return HR_OK;
-    HR_TRY(encode_block(e, e->block, e->held, true, sink, to, err));
-    return write_trailer(e, sink, to, err);
+    return last ? write_trailer(e, sink, to, err) : HR_OK;
 }
 
 static void members_encoder_free(void *encoder_)

@@ -316,40 +316,6 @@ static void every_level_can_be_read_and_zlib_reads_what_is_written(void **state)
     }
 }
 
-static size_t file_written_in_pieces(const char *path, const char *text, size_t size, size_t piece, char *out)
-{
-    hr_output *file;
-    hr_error err;
-    const hr_output_opts opts = {.struct_size = sizeof opts, .no_sync = true};
-    assert_ok(hr_output_open_with(path, &opts, &file, &err), &err);
-    for (size_t at = 0; at < size; at += piece)
-        assert_ok(hr_output_write(file, text + at, size - at < piece ? size - at : piece, &err), &err);
-    assert_ok(hr_output_commit(file, &err), &err);
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    const size_t got = fread(out, 1, MAX + 1000, f);
-    assert_int_equal(fclose(f), 0);
-    return got;
-}
-
-/* With ISA-L the pieces decided where its blocks ended. */
-static void the_bytes_of_a_file_do_not_depend_on_the_pieces_written(void **state)
-{
-    (void)state;
-    static char text[MAX], first[MAX + 1000], again[MAX + 1000];
-    static const size_t piece[] = {1000, 777, 4096, 64 * 1024, 70000, MAX};
-    for (int key = 0; key < 4; key++) {
-        make_text(text, sizeof text, (uint64_t)key);
-        for (size_t i = 0; key % 2 && i < sizeof text; i++) text[i] = (char)hr_random((uint64_t)key, i / (key + 1));
-        const char *path = key < 2 ? "pieces.gz" : "pieces.zlib";
-        const size_t size = file_written_in_pieces(path, text, sizeof text, sizeof text, first);
-        for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
-            assert_int_equal(file_written_in_pieces(path, text, sizeof text, piece[i], again), size);
-            assert_memory_equal(again, first, size);
-        }
-    }
-}
-
 /* Many frames, at every level: all of it comes back, and decoding can begin at any of them. */
 typedef struct begins {
     int64_t offset[64], made[64];
@@ -684,7 +650,6 @@ int main(void)
         cmocka_unit_test(frames_of_every_level_can_be_begun_at),
         cmocka_unit_test(every_cut_and_every_flipped_bit_is_noticed_or_harmless),
         cmocka_unit_test(a_long_peek_into_a_cut_stream_lends_the_good_bytes_with_the_error),
-        cmocka_unit_test(the_bytes_of_a_file_do_not_depend_on_the_pieces_written),
         cmocka_unit_test(every_level_can_be_read_and_zlib_reads_what_is_written),
         cmocka_unit_test(names_of_compressions_are_tensorflows_exactly),
     };
