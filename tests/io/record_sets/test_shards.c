@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 enum { RECORDS = 100, FEW = 14 };
 
@@ -363,6 +364,37 @@ static void clear_folder(folder *f)
     for (int i = 0; i < f->files; i++) free(f->file[i].bytes);
 }
 
+/* The members of a compressed file, inflated one after the other. */
+static size_t inflate_all(const file_bytes *file, unsigned char *out, size_t size)
+{
+    z_stream z = {.next_in = (unsigned char *)file->bytes, .avail_in = (uInt)file->size};
+    z.next_out = out;
+    z.avail_out = (uInt)size;
+    assert_int_equal(inflateInit2(&z, 47), Z_OK); /* gzip or zlib */
+    while (z.avail_in > 0) {
+        const int st = inflate(&z, Z_NO_FLUSH);
+        if (st == Z_STREAM_END && z.avail_in > 0)
+            assert_int_equal(inflateReset(&z), Z_OK);
+        else
+            assert_in_range(st, Z_OK, Z_STREAM_END);
+    }
+    inflateEnd(&z);
+    return size - z.avail_out;
+}
+
+/* What ISA-L 2.30 makes of some bytes depends on where its state is in memory: in one of a hundred members it takes
+ * another match. So compressed files that differ are compared by what they hold. */
+static void same_bytes(const file_bytes *got, const file_bytes *want)
+{
+    static unsigned char a[1 << 16], b[1 << 16];
+    const unsigned char first = (unsigned char)want->bytes[0];
+    if (got->size == want->size && memcmp(got->bytes, want->bytes, got->size) == 0) return;
+    assert_true(first == 0x1f || first == 0x78);
+    const size_t size = inflate_all(want, b, sizeof b);
+    assert_int_equal(inflate_all(got, a, sizeof a), size);
+    assert_memory_equal(a, b, size);
+}
+
 /* What one run that nobody stopped writes, and nothing else that could be seen. */
 static void folder_is(const folder *want)
 {
@@ -371,8 +403,7 @@ static void folder_is(const folder *want)
     assert_int_equal(files_in("out", false), want->files);
     for (int i = 0; i < got.files; i++) {
         assert_string_equal(got.file[i].path, want->file[i].path);
-        assert_int_equal(got.file[i].size, want->file[i].size);
-        assert_memory_equal(got.file[i].bytes, want->file[i].bytes, got.file[i].size);
+        same_bytes(&got.file[i], &want->file[i]);
     }
     clear_folder(&got);
 }
