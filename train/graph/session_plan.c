@@ -227,7 +227,7 @@ static hr_status make_steps(planner *p)
         if (p->step_of[id] >= 0) HR_TRY(session_plan_make_step(p, id));
     for (int i = 0; i < plan->fetches; i++) {
         const hr_node fetch = hr_rewrite_fetch(plan->graph, i);
-        plan->fetch_step[i] = p->step_of[fetch.id];
+        plan->fetch_step[i] = fetch.id < 0 ? -1 : p->step_of[fetch.id]; /* nothing is left of it to run */
         session_plan_hold(plan, plan->fetch_slot[i] = slot(p, fetch));
     }
     for (int i = 0; i < plan->feeds && !p->function; i++) session_plan_hold(plan, plan->feed_slot[i]);

@@ -113,6 +113,16 @@ static void what_fails_is_left_to_the_run(void **state)
     hr_session_free(s);
 }
 
+static void an_operation_that_is_folded_can_be_fetched(void **state)
+{
+    (void)state;
+    hr_error err;
+    const hr_node six = hr_target(hr_mul(number(2), number(3)));
+    hr_session *s = hr_session_new(g);
+    assert_ok(hr_session_run(s, NULL, 0, &six, 1, NULL, &err), &err);
+    hr_session_free(s);
+}
+
 static void an_unknown_pass_is_refused(void **state)
 {
     (void)state;
@@ -164,6 +174,7 @@ int main(void)
         ON_A_GRAPH(constants_are_folded),
         ON_A_GRAPH(what_is_fed_is_no_constant),
         ON_A_GRAPH(what_fails_is_left_to_the_run),
+        ON_A_GRAPH(an_operation_that_is_folded_can_be_fetched),
         ON_A_GRAPH(an_unknown_pass_is_refused),
         ON_A_GRAPH(a_node_that_extends_another_stands_for_both),
         ON_A_GRAPH(a_node_of_another_graph_takes_no_place),
