@@ -34,7 +34,7 @@ static bool sound_items(const hr_attr *a)
     return true;
 }
 
-static bool sound(const hr_attr *a)
+bool hr__attr_sound(const hr_attr *a)
 {
     if (is_list(a->kind)) return a->count >= 0 && (a->count == 0 || a->ints) && sound_items(a);
     if (a->kind == HR_ATTR_STRING) return sound_view(a->s);
@@ -113,7 +113,7 @@ static size_t item_size(hr_attr_kind kind)
 /* What a pointer of `a` points at, whatever its type: all of them share a place in the union. */
 static hr_status attr_copy(hr__arena *arena, hr_attr *a, int depth, hr_error *err)
 {
-    if (!sound(a) || depth > DEEPEST) return refuse_attr(a, err);
+    if (!hr__attr_sound(a) || depth > DEEPEST) return refuse_attr(a, err);
     if (a->kind == HR_ATTR_STRING) return copy_view(arena, &a->s) ? HR_OK : hr_no_memory(err, "an attribute");
     const size_t size = item_size(a->kind);
     const int count = is_list(a->kind) ? a->count : 1;

@@ -19,11 +19,11 @@ hr_node hr_const_ints(hr_graph *g, const int64_t *values, int count, const char 
                             count < 0 ? "a count of numbers >= 0" : "numbers", values ? "" : "NULL and ", count);
     for (int i = 0; i < count; i++) wide |= values[i] < INT32_MIN || values[i] > INT32_MAX;
     if (wide) return constant(g, HR_INT64, HR_SHAPE(count), values, name);
-    int32_t *narrow = hr_malloc((size_t)count * sizeof *narrow);
+    int32_t few[HR_MAX_RANK], *narrow = count <= HR_MAX_RANK ? few : hr_malloc((size_t)count * sizeof *narrow);
     if (!narrow) return hr__graph_no_memory(g, "a constant");
     for (int i = 0; i < count; i++) narrow[i] = (int32_t)values[i];
     const hr_node node = constant(g, HR_INT32, HR_SHAPE(count), narrow, name);
-    hr_free(narrow);
+    if (narrow != few) hr_free(narrow);
     return node;
 }
 

@@ -49,6 +49,10 @@ void hr_call_function(const hr_function *f, const hr_node *inputs, int count, hr
                      f->asked, count);
         return;
     }
+    if (g->at_once) {
+        g->at_once->call(g, f, inputs, count, out);
+        return;
+    }
     int captures = f->inputs - f->asked;
     hr_function *own = f->body->function;
     hr_error err = {0};
@@ -141,6 +145,12 @@ static bool choice_has_effect(const choice *c)
     return any_effect(c->branch, c->branches, c->inputs + 1, c->input_count - 1);
 }
 
+/* In an eager graph the branch is called there and then. */
+static const hr_tensor *selected_at_once(hr_graph *g, hr_node selector)
+{
+    return g->at_once->value(hr__node_value(selector));
+}
+
 void hr_cond(hr_node predicate, hr_branch_fn *then, hr_branch_fn *otherwise, void *user, hr_node *out, int count)
 {
     hr_function *branch[2] = {NULL, NULL};
@@ -149,6 +159,11 @@ void hr_cond(hr_node predicate, hr_branch_fn *then, hr_branch_fn *otherwise, voi
     if (!c.g || count < 0 || count > HR__MAX_CALL || !then || !otherwise) {
         hr_node_fail(c.g, HR_INVALID_ARGUMENT, "graph.function",
                      "hr_cond: expected two branches and at most %d results, got %d", HR__MAX_CALL, count);
+        return;
+    }
+    if (c.g->at_once) {
+        const hr_tensor *value = selected_at_once(c.g, predicate);
+        if (value) (hr_tensor_is_true(value) ? then : otherwise)(c.g, out, user);
         return;
     }
     branch[0] = make_branch(c.g, "cond_true", then, user, count);
@@ -180,6 +195,17 @@ void hr_switch_case_with(hr_node index, hr_branch_fn *const *branches, int branc
         return;
     }
     c.branches = branch_count + (opts.default_case != NULL);
+    if (c.g->at_once) {
+        const hr_tensor *value = selected_at_once(c.g, index);
+        if (!value || value->dtype != HR_INT32 || value->count != 1) {
+            hr_node_fail(c.g, HR_INVALID_ARGUMENT, "graph.shape", "hr_switch_case: expected a scalar int32 as index");
+            return;
+        }
+        const int32_t at = *(const int32_t *)value->data;
+        const int taken = at < 0 || at >= c.branches ? c.branches - 1 : at;
+        (taken < branch_count ? branches[taken] : opts.default_case)(c.g, out, user);
+        return;
+    }
     for (int i = 0; i < c.branches && (i == 0 || branch[i - 1]); i++)
         branch[i] =
             make_branch(c.g, "switch_case_branch", i < branch_count ? branches[i] : opts.default_case, user, count);
@@ -400,6 +426,23 @@ static void run_loop(loop *l, hr_node *out)
     for (int i = l->counts; i < l->count && hr_node_exists(node); i++) out[i - l->counts] = hr_node_output(node, i);
 }
 
+/* In an eager graph its functions are called turn by turn. */
+static void loop_at_once(const loop *l, const hr_node *vars, hr_node *out)
+{
+    const int64_t most = l->opts->maximum_iterations;
+    const int count = l->count - l->counts;
+    for (int i = 0; i < count; i++) out[i] = hr__node_value(vars[i]);
+    for (int64_t turn = 0; most <= 0 || turn < most; turn++) {
+        hr_node goes_on = {0}, next[HR__MAX_CALL];
+        l->condition(l->g, out, &goes_on, l->user);
+        const hr_tensor *value = selected_at_once(l->g, goes_on);
+        if (!value || !hr_tensor_is_true(value)) return;
+        for (int i = 0; i < count; i++) next[i] = hr_failed_node(l->g);
+        l->body(l->g, out, next, l->user);
+        memcpy(out, next, sizeof *out * (size_t)count);
+    }
+}
+
 void hr_while_loop_with(hr_loop_fn *condition, hr_loop_fn *body, void *user, const hr_node *vars, int count,
                         hr_node *out, const hr_while_opts *given)
 {
@@ -419,6 +462,10 @@ void hr_while_loop_with(hr_loop_fn *condition, hr_loop_fn *body, void *user, con
               .condition = condition,
               .body = body,
               .user = user};
+    if (g->at_once) {
+        loop_at_once(&l, vars, out);
+        return;
+    }
     l.vars = hr__arena_get(&g->arena, sizeof *l.vars * (size_t)(l.count + 1));
     l.shape = hr__arena_get(&g->arena, sizeof *l.shape * (size_t)(l.count + 1));
     if (!l.vars || !l.shape) {

@@ -148,14 +148,19 @@ static hr_status compute_with_values(hr__frame *frame, const hr__step *step, hr_
     return status;
 }
 
+hr_status hr__compute(hr__frame *frame, const hr__step *step, hr_error *err)
+{
+    return step->value_inputs                   ? compute_with_values(frame, step, err)
+           : step->resources > 0 || step->alone ? compute_locked(frame, step, err)
+                                                : executor_compute(frame, step, err);
+}
+
 static void compute_step(hr__frame *frame, const hr__step *step)
 {
     hr_error err;
     err.code = HR_OK;
     err.kind = NULL;
-    const hr_status status = step->value_inputs                   ? compute_with_values(frame, step, &err)
-                             : step->resources > 0 || step->alone ? compute_locked(frame, step, &err)
-                                                                  : executor_compute(frame, step, &err);
+    const hr_status status = hr__compute(frame, step, &err);
     if (status != HR_OK)
         record(frame, step, status, &err);
     else if (step->gives_ref)

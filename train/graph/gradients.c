@@ -27,7 +27,7 @@ typedef struct flow {
     bool in_pairs;
 } flow;
 
-static bool carries(hr_dtype dtype)
+bool hr__carries_gradient(hr_dtype dtype)
 {
     return dtype == HR_FLOAT || dtype == HR_DOUBLE || dtype == HR_HALF || dtype == HR_BFLOAT16 ||
            dtype == HR_RESOURCE || dtype == HR_VARIANT;
@@ -132,47 +132,59 @@ hr_node hr_backward_keep_dims(const hr_backward *b, hr_node y)
 /* ---- sums ---- */
 
 /* One after the other, so that no more than two are there at a time. */
-static hr_node sum_in_pairs(const arrival *list)
+static hr_node sum_in_pairs(const hr_gradient *all, int count)
 {
-    hr_node sum = hr_gradient_dense(list->gradient);
-    for (const arrival *a = list->next; a; a = a->next)
-        sum = hr_new_node(sum.graph, "AddN", HR_INPUTS(sum, hr_gradient_dense(a->gradient)));
+    hr_node sum = hr_gradient_dense(all[0]);
+    for (int i = 1; i < count; i++) sum = hr_new_node(sum.graph, "AddN", HR_INPUTS(sum, hr_gradient_dense(all[i])));
     return sum;
 }
 
-static hr_node sum_dense(flow *f, const arrival *list, int count)
+static hr_node sum_dense(hr_graph *g, const hr_gradient *all, int count)
 {
-    if (f->in_pairs) return sum_in_pairs(list);
-    hr_node *all = hr_malloc(sizeof *all * (size_t)count);
-    if (!all) return hr__graph_no_memory(f->g, "a gradient");
-    int n = 0;
-    for (const arrival *a = list; a; a = a->next) all[n++] = hr_gradient_dense(a->gradient);
-    hr_node sum = hr_new_node(f->g, "AddN", .inputs = all, .input_count = count);
-    hr_free(all);
+    hr_node *dense = hr_malloc(sizeof *dense * (size_t)count);
+    if (!dense) return hr__graph_no_memory(g, "a gradient");
+    for (int i = 0; i < count; i++) dense[i] = hr_gradient_dense(all[i]);
+    const hr_node sum = hr_new_node(g, "AddN", .inputs = dense, .input_count = count);
+    hr_free(dense);
     return sum;
 }
 
-static hr_node gradients_join(flow *f, const arrival *list, int count, bool indices)
+static hr_node gradients_join(hr_graph *g, const hr_gradient *all, int count, bool indices)
 {
-    hr_node *all = hr_malloc(sizeof *all * (size_t)(count + 1));
-    if (!all) return hr__graph_no_memory(f->g, "a gradient");
-    int n = 0;
-    for (const arrival *a = list; a; a = a->next) all[n++] = indices ? a->gradient.indices : a->gradient.values;
-    all[n] = hr_const_number(f->g, HR_INT32, 0, "axis");
-    hr_node joined = hr_new_node(f->g, "ConcatV2", .inputs = all, .input_count = count + 1);
-    hr_free(all);
+    hr_node *parts = hr_malloc(sizeof *parts * (size_t)(count + 1));
+    if (!parts) return hr__graph_no_memory(g, "a gradient");
+    for (int i = 0; i < count; i++) parts[i] = indices ? all[i].indices : all[i].values;
+    parts[count] = hr_const_number(g, HR_INT32, 0, "axis");
+    const hr_node joined = hr_new_node(g, "ConcatV2", .inputs = parts, .input_count = count + 1);
+    hr_free(parts);
     return joined;
+}
+
+static hr_gradient sum_gradients(hr_graph *g, const hr_gradient *all, int count, bool in_pairs)
+{
+    int slices = 0;
+    for (int i = 0; i < count; i++) slices += all[i].indices.graph != NULL;
+    if (count == 0) return (hr_gradient){0};
+    if (count == 1) return all[0];
+    if (slices < count) return hr_dense_gradient(in_pairs ? sum_in_pairs(all, count) : sum_dense(g, all, count));
+    return (hr_gradient){gradients_join(g, all, count, false), gradients_join(g, all, count, true), all[0].dense_shape};
+}
+
+hr_gradient hr__gradient_sum(hr_graph *g, const hr_gradient *all, int count)
+{
+    return sum_gradients(g, all, count, false);
 }
 
 static hr_gradient sum(flow *f, const arrival *list)
 {
-    int count = 0, slices = 0;
-    for (const arrival *a = list; a; a = a->next) count++, slices += a->gradient.indices.graph != NULL;
-    if (count == 0) return (hr_gradient){0};
-    if (count == 1) return list->gradient;
-    if (slices < count) return hr_dense_gradient(sum_dense(f, list, count));
-    return (hr_gradient){gradients_join(f, list, count, false), gradients_join(f, list, count, true),
-                         list->gradient.dense_shape};
+    int count = 0;
+    for (const arrival *a = list; a; a = a->next) count++;
+    if (count <= 1) return list ? list->gradient : (hr_gradient){0};
+    hr_gradient *all = hr__arena_get(&f->arena, sizeof *all * (size_t)count);
+    if (!all) return hr_dense_gradient(hr__graph_no_memory(f->g, "a gradient"));
+    count = 0;
+    for (const arrival *a = list; a; a = a->next) all[count++] = a->gradient;
+    return sum_gradients(f->g, all, count, f->in_pairs);
 }
 
 /* ---- flowing ---- */
@@ -194,12 +206,6 @@ static void arrive(flow *f, hr_node at, hr_gradient gradient)
     all->last = a;
 }
 
-static void no_gradient(flow *f, const hr__node *n)
-{
-    hr_node_fail(f->g, HR_NOT_FOUND, "graph.gradient", "No gradient defined for operation '%s' (op type: %s)", n->name,
-                 n->op->name);
-}
-
 typedef void gradient_fn(hr_backward *b);
 
 static gradient_fn *gradient_of(const hr__node *n) { return n->override ? n->override->gradient : n->op->gradient; }
@@ -210,49 +216,66 @@ static bool has_no_gradient(const hr__node *n)
 }
 
 typedef struct backward_arrays {
-    hr_gradient *slices, *out;
+    hr_gradient *slices;
     hr_node *grad, *output;
 } backward_arrays;
 
-static bool make_arrays(flow *f, const hr__node *n, backward_arrays *b)
+static bool make_arrays(hr__arena *arena, const hr__node *n, backward_arrays *b)
 {
-    b->slices = hr__arena_get(&f->arena, sizeof *b->slices * (size_t)(n->outputs + 1));
-    b->grad = hr__arena_get(&f->arena, sizeof *b->grad * (size_t)(n->outputs + 1));
-    b->output = hr__arena_get(&f->arena, sizeof *b->output * (size_t)(n->outputs + 1));
-    b->out = hr__arena_get(&f->arena, sizeof *b->out * (size_t)(n->inputs + 1));
-    return b->slices && b->grad && b->output && b->out;
+    b->slices = hr__arena_get(arena, sizeof *b->slices * (size_t)(n->outputs + 1));
+    b->grad = hr__arena_get(arena, sizeof *b->grad * (size_t)(n->outputs + 1));
+    b->output = hr__arena_get(arena, sizeof *b->output * (size_t)(n->outputs + 1));
+    return b->slices && b->grad && b->output;
 }
 
-static void flow_through(flow *f, int32_t id, const hr__node *n, const hr_gradient *incoming)
+void hr__node_gradient(hr_node node, const hr_gradient *incoming, hr_gradient *out, hr__arena *arena)
 {
     backward_arrays a;
-    if (!make_arrays(f, n, &a)) {
-        hr__graph_no_memory(f->g, "a gradient");
+    hr_graph *g = node.graph;
+    const hr__node *n = hr__node_of(node);
+    if (!gradient_of(n)) {
+        hr_node_fail(g, HR_NOT_FOUND, "graph.gradient", "No gradient defined for operation '%s' (op type: %s)", n->name,
+                     n->op->name);
         return;
     }
-    char scope[512];
-    snprintf(scope, sizeof scope, "%.500s_grad", n->name);
-    hr_name_scope(f->g, scope);
+    if (!make_arrays(arena, n, &a)) {
+        hr__graph_no_memory(g, "a gradient");
+        return;
+    }
     for (int i = 0; i < n->outputs; i++) {
-        a.output[i] = (hr_node){f->g, id, i};
+        a.output[i] = (hr_node){g, node.id, i};
         a.slices[i] = incoming[i];
         if (!(n->op->traits & HR_PASSES_SLICES))
             a.grad[i] = hr_gradient_dense(incoming[i]);
         else if (!incoming[i].indices.graph)
             a.grad[i] = incoming[i].values;
     }
-    hr_backward b = {f->g, a.output[0], n->inputs, n->outputs, n->input, a.output, a.grad, a.slices, a.out};
+    hr_backward b = {g, a.output[0], n->inputs, n->outputs, n->input, a.output, a.grad, a.slices, out};
     gradient_of(n)(&b);
+}
+
+static void flow_through(flow *f, int32_t id, const hr__node *n, const hr_gradient *incoming)
+{
+    hr_gradient *out = hr__arena_get(&f->arena, sizeof *out * (size_t)(n->inputs + 1));
+    if (!out) {
+        hr__graph_no_memory(f->g, "a gradient");
+        return;
+    }
+    char scope[512];
+    snprintf(scope, sizeof scope, "%.500s_grad", n->name);
+    hr_name_scope(f->g, scope);
+    hr__node_gradient((hr_node){f->g, id, 0}, incoming, out, &f->arena);
     hr_scope_end(f->g);
     for (int i = 0; i < n->inputs; i++)
-        if (carries(hr_node_dtype(n->input[i])) && f->reached[n->input[i].id]) arrive(f, n->input[i], a.out[i]);
+        if (hr__carries_gradient(hr_node_dtype(n->input[i])) && f->reached[n->input[i].id])
+            arrive(f, n->input[i], out[i]);
 }
 
 /* Whether anything below the node's inputs is asked for. */
 static bool goes_on(const flow *f, const hr__node *n)
 {
     for (int i = 0; i < n->inputs; i++)
-        if (f->reached[n->input[i].id] && carries(hr_node_dtype(n->input[i]))) return true;
+        if (f->reached[n->input[i].id] && hr__carries_gradient(hr_node_dtype(n->input[i]))) return true;
     return false;
 }
 
@@ -277,10 +300,7 @@ static void visit(flow *f, int32_t id)
     if (n->instead.graph && any && !f->stops[id]) arrive(f, n->instead, incoming[0]);
     if (n->instead.graph) return;
     if (!any || f->stops[id] || !goes_on(f, n) || has_no_gradient(n)) return;
-    if (gradient_of(n))
-        flow_through(f, id, n, incoming);
-    else
-        no_gradient(f, n);
+    flow_through(f, id, n, incoming);
 }
 
 /* ---- which nodes ---- */
@@ -292,7 +312,7 @@ static void gradients_mark(flow *f, const hr_node *ys, int y_count, const hr_nod
         const hr__node *n = f->g->nodes[id];
         if (n->instead.graph) f->reached[id] = f->reached[n->instead.id];
         for (int i = 0; i < n->inputs && !f->reached[id] && !n->in_loop; i++)
-            f->reached[id] = f->reached[n->input[i].id] && carries(hr_node_dtype(n->input[i]));
+            f->reached[id] = f->reached[n->input[i].id] && hr__carries_gradient(hr_node_dtype(n->input[i]));
     }
     for (int i = 0; i < y_count; i++) f->between[ys[i].id] = f->reached[ys[i].id];
     for (int32_t id = f->count - 1; id >= 0; id--) {
@@ -354,7 +374,7 @@ static void seed(flow *f, const hr_node *ys, int y_count, const hr_gradients_opt
     for (int i = 0; i < y_count; i++) {
         hr_node given = opts->grad_ys ? opts->grad_ys[i] : (hr_node){0};
         if (!f->between[ys[i].id]) continue;
-        if (!carries(hr_node_dtype(ys[i]))) continue;
+        if (!hr__carries_gradient(hr_node_dtype(ys[i]))) continue;
         arrive(f, ys[i], hr_dense_gradient(seed_of(f, ys[i], given)));
     }
 }
@@ -466,11 +486,14 @@ void hr_gradients_with(const hr_node *ys, int y_count, const hr_node *xs, int x_
     const hr_gradients_opts o = HR_OPTIONS(hr_gradients_opts, opts);
     hr_graph *g = ys && y_count > 0 ? ys[0].graph : xs && x_count > 0 ? xs[0].graph : NULL;
     for (int i = 0; out && i < x_count; i++) out[i] = (hr_gradient){0};
-    if (gradients_sound(g, ys, y_count, false) && gradients_sound(g, xs, x_count, true) && (out || x_count == 0)) {
+    const bool sound = gradients_sound(g, ys, y_count, false) && gradients_sound(g, xs, x_count, true);
+    if (sound && !g->at_once && (out || x_count == 0)) {
         gradients_here(g, ys, y_count, xs, x_count, out, &o);
         return;
     }
     hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.gradient", "hr_gradients: expected %s",
-                 out ? "valid nodes of one graph" : "an array for the gradients, got NULL");
+                 !out    ? "an array for the gradients, got NULL"
+                 : sound ? "a graph that is not eager; record a tape (hr_tape_begin)"
+                         : "valid nodes of one graph");
     for (int i = 0; out && i < x_count; i++) out[i] = hr_dense_gradient(hr_failed_node(g));
 }

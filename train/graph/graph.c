@@ -21,6 +21,7 @@ hr_graph *hr_graph_new(void)
 void hr_graph_free(hr_graph *g)
 {
     if (!g) return;
+    if (g->at_once) g->at_once->free(g);
     for (int i = 0; i < g->function_count; i++) {
         hr_free(g->functions[i]->input);
         hr_free(g->functions[i]->control);
@@ -136,9 +137,10 @@ void hr_control_dependencies(hr_graph *g, const hr_node *nodes, int count)
     g = hr__innermost(g);
     if (!nodes && count > 0)
         hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.input", "control dependencies: expected %d nodes, got NULL", count);
-    if (!nodes) count = 0;
-    hr_node *copy = hr__arena_get(&g->arena, sizeof *nodes * (size_t)(count > 0 ? count : 1));
-    if (!copy || hr__grow(&g->controls, g->control_count, &g->control_capacity, sizeof(hr__control), NULL)) {
+    if (!nodes || g->at_once) count = 0; /* of an eager graph they have run */
+    hr_node *copy = count > 0 ? hr__arena_get(&g->arena, sizeof *nodes * (size_t)count) : NULL;
+    if ((count > 0 && !copy) ||
+        hr__grow(&g->controls, g->control_count, &g->control_capacity, sizeof(hr__control), NULL)) {
         hr__graph_no_memory(g, "control dependencies");
         return;
     }
@@ -161,15 +163,17 @@ void hr_set_random_seed(hr_graph *g, int64_t seed)
     if (!g) return;
     g->seed = seed;
     g->seeded_ops = 0;
+    if (g->at_once) g->at_once->reseed(g);
 }
 
 void hr_random_seeds(hr_graph *g, int64_t seed, int64_t *seed1, int64_t *seed2)
 {
     const int64_t modulus = INT32_MAX;
     *seed1 = *seed2 = 0;
+    g = hr__innermost(g);
     if (!g->seed && !seed) return;
     *seed1 = g->seed ? g->seed : 87654321;
-    *seed2 = seed ? seed : g->seeded_ops++;
+    *seed2 = seed ? seed : g->at_once ? g->at_once->op_seed(g) : g->seeded_ops++;
     *seed1 = (*seed1 % modulus + modulus) % modulus;
     *seed2 = (*seed2 % modulus + modulus) % modulus;
     if (*seed1 == 0 && *seed2 == 0) *seed2 = modulus;

@@ -188,7 +188,7 @@ typedef enum hr_variable_set {
     HR_METRIC_VARIABLES = 8,    /* "metric_variables" */
 } hr_variable_set;
 
-/* What a graph knows of a variable; its value lives in sessions. */
+/* What a graph knows of a variable; its value lives in sessions. An eager graph has the handle alone. */
 typedef struct hr_variable_info {
     const char *name; /* its key in checkpoints */
     hr_dtype dtype;

@@ -142,7 +142,8 @@ typedef struct hr__node {
 } hr__node;
 
 typedef struct hr__scope {
-    const char *name, *variable; /* what to go back to */
+    char *name, *variable; /* what to go back to, each with so much space: the next scope of this depth uses it again */
+    size_t name_space, variable_space;
     hr_reuse reuse;
     hr_partitioner partitioner;
     hr__made made; /* of the scope itself */
@@ -180,7 +181,21 @@ struct hr_function {
     int counter;        /* of a loop's body: 1 + the variable that counts turns; 0: none */
 };
 
+/* How an eager graph (train/eager) makes its nodes: each is computed when it is made, and may be forgotten. Nodes that
+ * are made in functions of it are ordinary ones. */
+typedef struct hr__at_once {
+    hr_node (*make)(hr_graph *g, const char *op, const hr_node_opts *opts);
+    void (*call)(hr_graph *g, const hr_function *f, const hr_node *inputs, int count, hr_node *out);
+    void (*keep)(hr_node handle, int variable); /* of a variable, by index: it lives as long as the graph */
+    const hr_tensor *(*value)(hr_node output);  /* NULL: it has none. Borrows */
+    void (*reseed)(hr_graph *g);                /* the graph has another seed */
+    int64_t (*op_seed)(hr_graph *g);            /* of a random op that has none of its own */
+    void (*free)(hr_graph *g);
+} hr__at_once;
+
 struct hr_graph {
+    const hr__at_once *at_once; /* of an eager graph; NULL: nodes are only made */
+    void *eager;                /* its own */
     hr_graph *outer;       /* of a function's body: the graph around it */
     hr_graph *building;    /* the function that is made in it now */
     hr_function *function; /* of a body */
@@ -209,7 +224,7 @@ struct hr_graph {
     hr_reuse reuse;
     hr_partitioner partitioner;
     hr__scope *scopes;
-    int scope_count, scope_stack_capacity;
+    int scope_count, scope_deepest, scope_stack_capacity;
     hr__control *controls;
     int control_count, control_capacity;
 
@@ -259,6 +274,12 @@ const hr__override *hr__override_of(const hr_graph *g, const char *op);
 /* The derivatives of nodes of a body by others of it; new nodes go to the function that is being made in it. */
 void hr__gradients_of(hr_graph *body, const hr_node *ys, int y_count, const hr_node *grad_ys, const hr_node *xs,
                       int x_count, hr_gradient *out);
+bool hr__carries_gradient(hr_dtype dtype);
+/* The sum; of row slices alone: one after the other. */
+hr_gradient hr__gradient_sum(hr_graph *g, const hr_gradient *all, int count);
+/* What flows back into each input of a node, none at first, from what flows into each output. A failure sticks to the
+ * graph. */
+void hr__node_gradient(hr_node node, const hr_gradient *incoming, hr_gradient *out, hr__arena *arena);
 /* Which xs a y depends on through what can be derived. false: no memory. */
 bool hr__gradients_connect(hr_graph *g, const hr_node *ys, int y_count, const hr_node *xs, int x_count,
                            bool *connected);
@@ -321,11 +342,16 @@ hr_node hr__output_named(hr_node node, const char *name, size_t size, int64_t in
 /* The other way: *index of the argument that is given. */
 const char *hr__output_argument(hr_node node, int *index);
 const hr__signature *hr__graph_signature(hr_graph *g, const char *op, hr_error *err);
+/* As many values as its count says, a function with a name, a shape that a tensor can have. Tensors are not looked
+ * at. */
+bool hr__attr_sound(const hr_attr *attr);
 /* Checks an attribute's value and copies it into the arena. */
 hr_status hr__attr_copy(hr__arena *arena, hr_attr *attr, hr_error *err);
 /* Makes a variable of a file known; of one that is known, only its sets. Copies but for the piece, which is
  * in the graph's arena. */
 hr_status hr__variable_register(hr_graph *g, const hr_variable_info *variable, hr_error *err);
+/* HR_UNIMPLEMENTED or HR_INVALID_ARGUMENT, "graph.kernel": the op has no kernel, or none for the node's types. */
+hr_status hr__check_kernel(const hr__node *n, hr_error *err);
 /* Reads a variable where a value is wanted. */
 hr_node hr__node_value(hr_node node);
 
@@ -641,6 +667,8 @@ hr_status hr__execute_marked(hr__frame *frame, const uint8_t *marked, hr_error *
 /* HR_INVALID_ARGUMENT, "session.fetch": fetch i is in a branch that was not taken. */
 hr_status hr__fetch_has_value(const hr__frame *frame, int i, hr_error *err);
 bool hr__execute_one(hr__client *client, int thread);
+/* Runs a step with what it uses locked. The frame needs no plan if the op neither switches nor merges. */
+hr_status hr__compute(hr__frame *frame, const hr__step *step, hr_error *err);
 /* Runs one node outside of a plan: its outputs, zeroed before, are the caller's. */
 hr_status hr__compute_alone(hr_session *s, hr_node node, void *state, hr_tensor *outputs, hr_error *err);
 void hr__kernel_end(hr_kernel *k);

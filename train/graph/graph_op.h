@@ -340,6 +340,9 @@ HR_API bool hr_kernel_cancelled(const hr_kernel *k);
 HR_API void hr_kernel_parallel(hr_kernel *k, int64_t count, double nanoseconds,
                                void (*fn)(int64_t first, int64_t last, void *user), void *user);
 
+/* As TensorFlow's ToBool: a scalar's value is not 0, or not empty; another tensor has values. */
+HR_API bool hr_tensor_is_true(const hr_tensor *tensor);
+
 /* ---- variables and other resources, for compute ----
  *
  * Within a run, nodes that use one resource run in the order in which they were made, unless all are HR_READS_ONLY: so

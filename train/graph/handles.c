@@ -57,15 +57,24 @@ hr_node hr__capture_origin(hr_node inner)
 
 /* ---- variables that the graph knows ---- */
 
-int hr_graph_variables(const hr_graph *g) { return g ? g->variable_count : 0; }
+/* A function's variables are those of the outermost graph. */
+static const hr_graph *owner(const hr_graph *g)
+{
+    while (g && g->outer) g = g->outer;
+    return g;
+}
+
+int hr_graph_variables(const hr_graph *g) { return g ? owner(g)->variable_count : 0; }
 
 const hr_variable_info *hr_graph_variable(const hr_graph *g, int i)
 {
+    g = owner(g);
     return g && i >= 0 && i < g->variable_count ? g->variables[i] : NULL;
 }
 
 const hr_variable_info *hr_variable_named(const hr_graph *g, const char *name)
 {
+    g = owner(g);
     const int i = g && name ? hr__map_index(&g->variable_names, name) : -1;
     return i >= 0 ? g->variables[i] : NULL;
 }

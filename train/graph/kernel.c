@@ -129,6 +129,18 @@ bool hr_kernel_has_input(const hr_kernel *k, int i)
     return !k->frame->plan->switches || !k->frame->dead_slot[k->step->slot[i]];
 }
 
+bool hr_tensor_is_true(const hr_tensor *t)
+{
+    if (t->shape.rank != 0) return t->count > 0;
+    if (t->dtype == HR_STRING) return ((const hr_view *)t->data)->size > 0;
+    if (t->dtype == HR_FLOAT) return *(const float *)t->data != 0;
+    if (t->dtype == HR_DOUBLE) return *(const double *)t->data != 0;
+    const size_t size = hr_dtype_size(t->dtype);
+    for (size_t i = 0; i < size; i++)
+        if (((const char *)t->data)[i]) return true;
+    return false;
+}
+
 void *hr_kernel_temp(hr_kernel *k, size_t bytes)
 {
     if (k->temps == (int)(sizeof k->temp / sizeof *k->temp)) return NULL;

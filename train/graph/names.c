@@ -112,25 +112,42 @@ static bool set_prefix(hr_graph *g, char **prefix, size_t *size, size_t *capacit
     return true;
 }
 
+static bool remember(hr_graph *g, char **text, size_t *space, const char *prefix, size_t size)
+{
+    if (size >= *space) {
+        char *wider = hr__arena_get(&g->arena, 2 * (size + 1));
+        if (!wider) return false;
+        *text = wider;
+        *space = 2 * (size + 1);
+    }
+    memcpy(*text, prefix, size + 1);
+    return true;
+}
+
 static bool push(hr_graph *g)
 {
     if (hr__grow(&g->scopes, g->scope_count, &g->scope_stack_capacity, sizeof(hr__scope), NULL) != HR_OK) {
         hr__graph_no_memory(g, "a scope");
         return false;
     }
-    char *name = hr__arena_text(&g->arena, g->scope, g->scope_size);
-    char *variable = hr__arena_text(&g->arena, g->variable_scope, g->variable_scope_size);
-    if (!name || !variable) {
+    hr__scope *s = &g->scopes[g->scope_count];
+    if (g->scope_count == g->scope_deepest) {
+        *s = (hr__scope){0};
+        g->scope_deepest++;
+    }
+    if (!remember(g, &s->name, &s->name_space, g->scope, g->scope_size) ||
+        !remember(g, &s->variable, &s->variable_space, g->variable_scope, g->variable_scope_size)) {
         hr__graph_no_memory(g, "a scope");
         return false;
     }
-    hr__made made;
-    if (hr__made_here(g, &made, NULL) != HR_OK) {
+    s->reuse = g->reuse;
+    s->partitioner = g->partitioner;
+    if (!g->at_once && hr__made_here(g, &s->made, NULL) != HR_OK) {
         hr__graph_no_memory(g, "a scope");
         return false;
     }
-    made.by_scope = true;
-    g->scopes[g->scope_count++] = (hr__scope){name, variable, g->reuse, g->partitioner, made};
+    s->made.by_scope = true;
+    g->scope_count++;
     return true;
 }
 
@@ -146,9 +163,9 @@ static void enter_name_scope(hr_graph *g, const char *name)
         set_prefix(g, &g->scope, &g->scope_size, &g->scope_capacity, name, size);
         return;
     }
-    const char *unique = size ? hr__unique_name(g, name) : "";
+    const char *unique = g->at_once || !size ? "" : hr__unique_name(g, name); /* nodes of eager graphs have no names */
     if (!unique) return;
-    const int n = size ? snprintf(full, sizeof full, "%s/", unique) : 0;
+    const int n = *unique ? snprintf(full, sizeof full, "%s/", unique) : 0;
     set_prefix(g, &g->scope, &g->scope_size, &g->scope_capacity, full, (size_t)n);
 }
 

@@ -530,12 +530,13 @@ hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts *given)
 {
     hr_node_opts own = HR_OPTIONS(hr_node_opts, given);
     const hr_node_opts *opts = &own;
-    hr_error err = {0};
     hr_node self = {0};
-    const char *mark = strchr(op, '>');
     g = graph_of(g, opts);
     if (!g) return self;
     g = hr__innermost(g);
+    if (g->at_once) return g->at_once->make(g, op, opts);
+    hr_error err = {0};
+    const char *mark = strchr(op, '>');
     if (!take_from_around(g, &own)) return hr__graph_no_memory(g, "a node");
     if (any_failed(g, opts)) return hr_failed_node(g);
     maker *m = hr_calloc(1, sizeof *m);

@@ -178,6 +178,9 @@ hr_status hr__session_plan(hr_session *s, const hr_feed *feeds, int feed_count, 
         return hr_fail(err, HR_INVALID_ARGUMENT, "session.feed", "expected %d feeds, got NULL", feed_count);
     if ((!fetches && fetch_count > 0) || fetch_count < 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "session.fetch", "expected %d fetches, got NULL", fetch_count);
+    if (s->graph->at_once)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "eager.graph",
+                       "session: expected a graph to run, got an eager one, whose nodes have their values already");
     if (s->graph->error.code != HR_OK) {
         *err = s->graph->error;
         return err->code;

@@ -73,25 +73,25 @@ static hr_status check_ends(const planner *p)
 
 /* ---- slots and steps ---- */
 
-static hr_status no_kernel(const planner *p, const hr__node *n, const char *attr, hr_dtype type)
+static hr_status no_kernel(const hr__node *n, const char *attr, hr_dtype type, hr_error *err)
 {
     const hr_status st =
-        hr_fail(p->err, attr ? HR_INVALID_ARGUMENT : HR_UNIMPLEMENTED, "graph.kernel", "no kernel for %s%s%s",
+        hr_fail(err, attr ? HR_INVALID_ARGUMENT : HR_UNIMPLEMENTED, "graph.kernel", "no kernel for %s%s%s",
                 attr ? attr : "this op", attr ? " = " : "", attr ? hr_dtype_name(type) : "");
-    hr__blame(p->err, n);
+    hr__blame(err, n);
     return st;
 }
 
 /* The op has one, and for the node's types. */
-static hr_status check_kernel(const planner *p, const hr__node *n)
+hr_status hr__check_kernel(const hr__node *n, hr_error *err)
 {
-    if (!n->op->compute) return no_kernel(p, n, NULL, 0);
+    if (!n->op->compute) return no_kernel(n, NULL, 0, err);
     for (int i = 0; i < n->sig->attrs; i++) {
         const hr__attr_def *def = &n->sig->attr[i];
         const hr_attr *a = &n->attr[i];
-        if (def->kind == HR_ATTR_TYPE && !(def->kernels >> a->type & 1)) return no_kernel(p, n, def->name, a->type);
+        if (def->kind == HR_ATTR_TYPE && !(def->kernels >> a->type & 1)) return no_kernel(n, def->name, a->type, err);
         for (int j = 0; def->kind == HR_ATTR_TYPES && j < a->count; j++)
-            if (!(def->kernels >> a->types[j] & 1)) return no_kernel(p, n, def->name, a->types[j]);
+            if (!(def->kernels >> a->types[j] & 1)) return no_kernel(n, def->name, a->types[j], err);
     }
     return HR_OK;
 }
@@ -102,7 +102,7 @@ static hr_status session_plan_lay_out(planner *p)
     for (int32_t id = 0; id < plan->feeds; id++) plan->feed_slot[id] = p->slot_of[id] = plan->slot_count++;
     for (int32_t id = plan->feeds; id < p->g->node_count; id++) {
         const hr__node *n = p->g->nodes[id];
-        HR_TRY(check_kernel(p, n));
+        HR_TRY(hr__check_kernel(n, p->err));
         plan->switches |= (n->op->traits & HR_SWITCHES) != 0;
         p->slot_of[id] = plan->slot_count;
         plan->slot_count += n->outputs;

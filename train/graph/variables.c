@@ -16,7 +16,7 @@ static hr_node variables_make_value(hr_graph *g, const hr_variable_opts *opts, c
 }
 
 /* In TensorFlow's order, under its names. */
-static void make_nodes(hr_graph *g, hr_variable_info *v, const hr_variable_opts *opts)
+static bool make_nodes(hr_graph *g, hr_variable_info *v, const hr_variable_opts *opts)
 {
     hr__name_scope_at_root(g, v->name);
     v->initial_value = variables_make_value(g, opts, v);
@@ -29,6 +29,24 @@ static void make_nodes(hr_graph *g, hr_variable_info *v, const hr_variable_opts 
     v->read = hr_new_node(g, "ReadVariableOp", .name = "Read/ReadVariableOp", HR_INPUTS(v->handle),
                           HR_ATTRS(HR_TYPE_ATTR("dtype", v->dtype)));
     hr_scope_end(g);
+    return hr_node_exists(v->handle) && hr_node_exists(v->initializer) && hr_node_exists(v->read);
+}
+
+/* In an eager graph it has its first value at once, unless a session that shares it gave it one. */
+static bool begin_at_once(hr_graph *g, hr_variable_info *v, const hr_variable_opts *opts)
+{
+    hr_handle_info *known = hr__arena_get(&g->arena, sizeof *known);
+    v->handle = hr_new_node(g, "VarHandleOp",
+                            HR_ATTRS(HR_TYPE_ATTR("dtype", v->dtype), HR_SHAPE_ATTR("shape", v->shape),
+                                     HR_STRING_ATTR("shared_name", v->name)));
+    if (!known || !hr_node_exists(v->handle)) return false;
+    *known = (hr_handle_info){.dtype = v->dtype, .shape = v->shape, .origin = v->handle};
+    g->at_once->keep(v->handle, g->variable_count - 1);
+    hr__node_of(v->handle)->handle = known;
+    const hr_tensor *begun = g->at_once->value(hr_new_node(g, "VarIsInitializedOp", HR_INPUTS(v->handle)));
+    if (!begun || *(const bool *)begun->data) return begun != NULL;
+    const hr_node value = variables_make_value(g, opts, v);
+    return hr_node_exists(hr_new_node(g, "AssignVariableOp", HR_INPUTS(v->handle, value)));
 }
 
 /* What a variable is made of lies outside of whatever control scope the caller is in. */
@@ -44,9 +62,8 @@ hr_node hr__add_variable(hr_graph *g, const char *name, hr_dtype dtype, hr_shape
     g->variables[g->variable_count++] = v;
     const int controls = g->control_count;
     g->control_count = 0;
-    make_nodes(g, v, opts);
+    const bool made = g->at_once ? begin_at_once(g, v, opts) : make_nodes(g, v, opts);
     g->control_count = controls;
-    const bool made = hr_node_exists(v->handle) && hr_node_exists(v->initializer) && hr_node_exists(v->read);
     if (made && hr__map_add(&g->variable_names, name, strlen(name), g->variable_count - 1, NULL) == HR_OK)
         return v->handle;
     g->variable_count--;

@@ -167,7 +167,7 @@ proto_node **hr__node_messages(hr__arena *arena, const hr_graph_export_opts *opt
     proto_node **messages = hr__arena_get(arena, sizeof *messages * ((size_t)g->node_count + 1));
     *count = 0;
     if (!nodes || !messages) return NULL;
-    for (int32_t i = 0; i < g->node_count; i++)
+    for (int32_t i = 0; i < g->node_count && !g->at_once; i++) /* an eager graph has values, and its library */
         if (!g->nodes[i]->hidden && !is_input(w, (hr_node){NULL, i, 0})) nodes[(*count)++] = g->nodes[i];
     qsort(nodes, *count, sizeof *nodes, node_order);
     for (size_t i = 0; i < *count; i++)

@@ -93,6 +93,10 @@ hr_status hr__import_check(hr_graph *g, hr_view bytes, hr_error *err)
         if (err) *err = g->error;
         return g->error.code;
     }
+    if (g->at_once)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "eager.graph",
+                       "hr_graph_import: expected a graph that is not eager; read the file into one, and run it by a "
+                       "session that shares variables");
     if (bytes.size >= 0 && (bytes.size == 0 || bytes.data)) return HR_OK;
     hr_fail(&g->error, HR_INVALID_ARGUMENT, "graphdef.argument",
             "hr_graph_import: expected bytes, got NULL or a negative size");

@@ -108,23 +108,10 @@ static hr_status if_prepare(hr_node node, hr_session *session, void *state, hr_e
     return hr_session_function(session, node, hr_attr_func(node, "else_branch"), &st->function[1], err);
 }
 
-/* As TensorFlow's ToBool: a scalar's value; of other tensors, whether there are values. */
-static bool is_true(const hr_tensor *t)
-{
-    if (t->shape.rank != 0) return t->count > 0;
-    if (t->dtype == HR_STRING) return ((const hr_view *)t->data)->size > 0;
-    if (t->dtype == HR_FLOAT) return *(const float *)t->data != 0;
-    if (t->dtype == HR_DOUBLE) return *(const double *)t->data != 0;
-    const size_t size = hr_dtype_size(t->dtype);
-    for (size_t i = 0; i < size; i++)
-        if (((const char *)t->data)[i]) return true;
-    return false;
-}
-
 static hr_status if_compute(hr_kernel *k, hr_error *err)
 {
     const call_state *st = k->state;
-    return call_once(k, st->function[is_true(k->input[0]) ? 0 : 1], 1, err);
+    return call_once(k, st->function[hr_tensor_is_true(k->input[0]) ? 0 : 1], 1, err);
 }
 
 typedef struct case_state {
@@ -180,7 +167,7 @@ static hr_status while_turns(hr_open_call *condition, hr_open_call *body, call_v
         const hr_status st = hr_call_run(condition, seen->list, vars->count, &goes_on, 1, err);
         for (int i = 0; i < vars->count; i++) hr_buffer_unref(seen->list[i].buffer); /* of a call that failed early */
         HR_TRY(st);
-        const bool again = is_true(&goes_on);
+        const bool again = hr_tensor_is_true(&goes_on);
         hr_buffer_unref(goes_on.buffer);
         if (!again) return HR_OK;
         HR_TRY(hr_call_run(body, vars->list, vars->count, seen->list, vars->count, err));

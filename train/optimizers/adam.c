@@ -1,5 +1,6 @@
 /* Adam. v1 keeps the powers of both betas in variables, multiplied after each step; v2 takes them from the
  * iterations. */
+#include <headrace/eager.h>
 #include <headrace/optimizer.h>
 #include <stdio.h>
 #include <tgmath.h>
@@ -203,6 +204,8 @@ static hr_node power_variable(hr_minimizer *t, const char *base, double initial)
 {
     char full[HR_MAX_SCOPE];
     snprintf(full, sizeof full, "%.400s%s", t->prefix, base);
+    const hr_variable_info *known = hr_graph_is_eager(t->g) ? hr_variable_named(t->g, full) : NULL;
+    if (known) return known->handle;
     for (int i = 1; hr_variable_named(t->g, full); i++) snprintf(full, sizeof full, "%.400s%s_%d", t->prefix, base, i);
     return hr_get_variable(t->g, full, HR_FLOAT, HR_SCALAR, .initializer = hr_constant_value(initial),
                            .not_trainable = true);
@@ -215,7 +218,7 @@ static void adam_begin(hr_minimizer *t)
             t->shared[POWER_VARIABLE + i] =
                 power_variable(t, i ? "beta2_power" : "beta1_power", hr_optimizer_value(t->optimizer, BETA1 + i));
             const hr_variable_info *info = hr_variable_of(t->shared[POWER_VARIABLE + i]);
-            t->shared[i] = info ? info->read : t->shared[POWER_VARIABLE + i];
+            t->shared[i] = info && hr_node_exists(info->read) ? info->read : hr_identity(t->shared[POWER_VARIABLE + i]);
         } else {
             hr_node step = hr_cast_to(hr_add(t->iterations, hr_scalar(t->g, HR_INT64, 1)), HR_FLOAT);
             t->shared[i] = hr_pow(hr_minimizer_float(t, BETA1 + i), step);

@@ -2,9 +2,19 @@
  * names that TensorFlow gives them, and the learning rate after decay. */
 #include "train/optimizers/optimizers_internal.h"
 
+#include <headrace/eager.h>
+
 #include <stdio.h>
 #include <string.h>
 
+static const hr_variable_info *variable_in_scope(hr_graph *g, const char *name)
+{
+    char full[4 * HR_MAX_SCOPE];
+    snprintf(full, sizeof full, "%.1000s%s", hr_variable_scope_name(g), name);
+    return hr_variable_named(g, full);
+}
+
+/* An eager graph calls an optimizer for each step: what its name made is found again. */
 hr_node hr_minimizer_variable(hr_minimizer *t, const char *scope, const char *name, hr_dtype dtype, hr_shape shape,
                               double initial)
 {
@@ -13,6 +23,8 @@ hr_node hr_minimizer_variable(hr_minimizer *t, const char *scope, const char *na
     if (n < 0 || (size_t)n >= sizeof full)
         return hr_node_fail(t->g, HR_INVALID_ARGUMENT, "graph.name", "%s: expected a shorter name than \"%.60s\"",
                             t->scope, name);
+    const hr_variable_info *known = hr_graph_is_eager(t->g) ? variable_in_scope(t->g, full) : NULL;
+    if (known && known->dtype == dtype && hr_shape_equal(known->shape, shape)) return known->handle;
     return hr_get_variable(t->g, full, dtype, shape, .initializer = hr_constant_value(initial), .not_trainable = true);
 }
 
@@ -35,7 +47,7 @@ static void find_scope(hr_minimizer *t)
 {
     const char *name = hr__optimizer_title(t->optimizer);
     snprintf(t->scope, sizeof t->scope, "%s%s", t->prefix, name);
-    for (int i = 1; !t->optimizer->v1 && is_taken(t->g, t->scope); i++)
+    for (int i = 1; !t->optimizer->v1 && !hr_graph_is_eager(t->g) && is_taken(t->g, t->scope); i++)
         snprintf(t->scope, sizeof t->scope, "%s%s_%d", t->prefix, name, i);
 }
 
@@ -49,7 +61,7 @@ static void make_hyper(hr_minimizer *t)
         if (o->v1 || !name || (i == HR_LEARNING_RATE && o->learning_rate_node.graph)) continue;
         const hr_node variable = hr_minimizer_variable(t, t->scope, name, HR_FLOAT, HR_SCALAR, o->value[i]);
         const hr_variable_info *info = hr_variable_of(variable);
-        t->hyper[i] = info ? info->read : variable;
+        t->hyper[i] = info && hr_node_exists(info->read) ? info->read : hr_identity(variable);
     }
 }
 
@@ -130,7 +142,7 @@ static hr_node make_slot(hr_minimizer *t, const hr_variable_info *info, const hr
         return hr_minimizer_variable(t, scope, slot->name, info->dtype, info->shape, initial);
     }
     snprintf(name, sizeof name, number ? "%s_%d" : "%s", hr__optimizer_title(o), number);
-    for (int i = number + 1; number == 0 && i < 100; i++) {
+    for (int i = number + 1; number == 0 && i < 100 && !hr_graph_is_eager(t->g); i++) {
         snprintf(scope, sizeof scope, "%s/%s", info->name, name);
         if (!hr_variable_named(t->g, scope)) break;
         snprintf(name, sizeof name, "%s_%d", hr__optimizer_title(o), i);

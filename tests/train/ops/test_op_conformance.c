@@ -1,7 +1,7 @@
 /* Every op of the library, known by its signature alone: random nodes of random types, shapes, attributes and inputs,
  * hostile numbers among them, are built, run and derived. A node is refused with an error, or it runs: then each result
- * has the type and a shape that fits what was inferred, and each gradient has its input's. Nothing leaks. And of doubles
- * without malice, each derivative is the one that central differences have, where the function is smooth.
+ * has the type and a shape that fits what was inferred, and each gradient has its input's; so they do in an eager graph.
+ * Nothing leaks. And of doubles without malice, each derivative is the one that central differences have, where the function is smooth.
  *
  * Trial number n is the same on every machine. The trials of an op do not depend on which other ops there are.
  * HEADRACE_ROUNDS says how many there are for each op, HEADRACE_FIRST which is the first, HEADRACE_TRIAL runs and
@@ -10,6 +10,7 @@
 
 #include "train/graph/graph_internal.h"
 
+#include <headrace/eager.h>
 #include <headrace/ops.h>
 #include <float.h>
 #include <inttypes.h>
@@ -972,6 +973,47 @@ static void count_ops_of_gradients(const trial *t)
             if (t->g->nodes[id]->op == sig_of[i]->op) reached[i] = true;
 }
 
+/* The same op and values in an eager graph, which infers no shapes: its kernel sees them first. */
+static void compute_eagerly(trial *t, hr_graph *g, hr_tape *tape)
+{
+    hr_node in[MAX_INPUTS], node;
+    hr_gradient by[MAX_INPUTS];
+    hr_error err = {0};
+    for (int i = 0; i < t->inputs; i++) {
+        in[i] = hr_const(g, &t->value[i]);
+        hr_tape_watch(tape, in[i]);
+    }
+    if (hr_graph_error(g)) return; /* a handle, which is no constant */
+    const hr_status st = hr_eager_op(g, t->sig->op->name, &node, &err, .inputs = in, .input_count = t->inputs,
+                                     .attrs = t->attr, .attr_count = t->attrs);
+    if (st != HR_OK) {
+        check_error(t, node, st, &err);
+        return;
+    }
+    for (int i = 0; i < hr_node_outputs(node); i++)
+        if (hr_eager_tensor(hr_node_output(node, i)))
+            check_result(t, node, hr_node_output(node, i), hr_eager_tensor(hr_node_output(node, i)));
+    if (hr_node_outputs(node) == 0 || !is_float(hr_node_dtype(node))) return;
+    if (hr_tape_gradient(tape, &node, 1, in, t->inputs, by, &err) != HR_OK) return;
+    for (int i = 0; i < t->inputs; i++) {
+        const hr_node dense = by[i].values.graph ? hr_gradient_dense(by[i]) : (hr_node){0};
+        if (!hr_node_exists(dense)) continue;
+        if (hr_node_dtype(dense) != t->value[i].dtype || !hr_shape_equal(hr_node_shape(dense), t->value[i].shape))
+            wrong(t, node, "an eager gradient is unlike its input");
+    }
+}
+
+static void run_eagerly(trial *t)
+{
+    hr_graph *g = hr_eager_new(.workers = &(int){0});
+    assert_non_null(g);
+    if (t->sig->op->traits & HR_CALLS) make_function(g);
+    hr_tape *tape = hr_tape_begin(g);
+    compute_eagerly(t, g, tape);
+    hr_tape_free(tape);
+    hr_graph_free(g);
+}
+
 static void begin(trial *t, int op)
 {
     t->sig = sig_of[op];
@@ -1020,6 +1062,7 @@ static void run_trial(int64_t number, bool talks)
         derived[op] += derives;
         if (derives) count_ops_of_gradients(&t);
     }
+    run_eagerly(&t);
     end(&t);
     if (allocations_alive() != before) fail_msg("trial %" PRId64 " (%s) leaks", number, sig_of[op]->op->name);
 }
