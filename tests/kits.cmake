@@ -24,7 +24,7 @@ hr_kit(train/layers LIBRARY headrace_train DEF ops.def)
 hr_kit(train/optimizers LIBRARY headrace_train DEF optimizers.def)
 hr_kit(train/hooks LIBRARY headrace_train DEF hooks.def)
 # What tests add from outside.
-hr_kit(tests/train/outside LIBRARY headrace_train EXCEPT test_outside test_kit_contracts)
+hr_kit(tests/train/outside LIBRARY headrace_train EXCEPT test_outside test_kit_contracts test_op_library)
 
 # The two engines of deflate, and the formats of lz4 and zstd, are made of these libraries.
 set(engines -lz -llz4)

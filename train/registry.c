@@ -1,5 +1,5 @@
 /* Every op and every pass that is built in, from the lists of the rooms that have some. */
-#include "train/graph/graph_op.h"
+#include "train/graph/graph_internal.h"
 #include "train/graph/pass.h"
 
 #include <string.h>
@@ -43,5 +43,7 @@ static const hr_graph_pass *const passes[] = {
 
 const hr_graph_pass *hr_graph_pass_at(int i)
 {
-    return i >= 0 && i < (int)(sizeof passes / sizeof *passes) ? passes[i] : NULL;
+    enum { PASSES = sizeof passes / sizeof *passes };
+    if (i < 0) return NULL;
+    return i < PASSES ? passes[i] : hr__registered_pass_at(i - PASSES);
 }

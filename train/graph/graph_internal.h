@@ -2,6 +2,7 @@
 #ifndef HR_GRAPH_INTERNAL_H
 #define HR_GRAPH_INTERNAL_H
 
+#include "base/descriptor.h"
 #include "base/hash_map.h"
 #include "base/pool.h"
 #include "train/graph/control_flow.h"
@@ -31,6 +32,23 @@ typedef struct hr__opdef {
 const hr__opdef *hr__opdef_named(const char *name); /* NULL: there is none */
 /* The graph version from which on TensorFlow has the op no more; 0: it has it still. */
 int hr__op_removed_in(const char *name);
+extern const hr__descriptor_kind hr__graph_ops;
+
+/* ---- registered_ops.c: ops and passes of libraries, for all graphs ---- */
+
+/* A library, with descriptors of this header's size. */
+typedef struct hr__registered {
+    _Atomic(struct hr__registered *) next;
+    const void *table;
+    int ops, passes;
+    hr_graph_op *op;
+    struct hr_graph_pass *pass;
+} hr__registered;
+
+const hr_graph_op *hr__registered_op(const char *name);    /* NULL: there is none */
+const struct hr_graph_pass *hr__registered_pass_at(int i); /* in their order; NULL after the last one */
+bool hr__is_registered(const void *table);
+void hr__registered_add(hr__registered *added); /* takes it for good; the caller lets nobody else add meanwhile */
 
 /* ---- signature.c: what an op's strings say ---- */
 
@@ -98,6 +116,9 @@ typedef struct hr__signature {
 hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, const hr__opdef *def, hr__signature *out,
                               hr_error *err);
 int hr__signature_attr(const hr__signature *sig, const char *name, size_t size); /* -1: none */
+/* What of two signatures is not the same: "inputs", "outputs", "attributes"; NULL: nothing. The order of attributes does
+ * not count. */
+const char *hr__signature_difference(const hr__signature *a, const hr__signature *b);
 
 /* ---- the graph ---- */
 

@@ -1,5 +1,4 @@
-/* The ops that a graph knows: built in, given to hr_graph_use, or known by TensorFlow's signature alone. */
-#include "base/descriptor.h"
+/* The ops that a graph knows: given to hr_graph_use, registered, built in, or known by TensorFlow's signature alone. */
 #include "train/graph/graph_internal.h"
 
 #include <stdlib.h>
@@ -27,7 +26,7 @@ int hr__op_removed_in(const char *name)
 
 /* ---- ops from outside ---- */
 
-static const hr__descriptor_kind graph_ops = {
+const hr__descriptor_kind hr__graph_ops = {
     .what = "op",
     .status = HR_FAILED_PRECONDITION,
     .error = "graph.abi",
@@ -45,7 +44,7 @@ void hr_graph_use(hr_graph *g, const hr_graph_op *op)
         hr__graph_no_memory(g, "an op");
         return;
     }
-    const hr_status st = hr__descriptor_fit(&graph_ops, op, own, &fits, &err);
+    const hr_status st = hr__descriptor_fit(&hr__graph_ops, op, own, &fits, &err);
     if (st == HR_OK)
         g->foreign[g->foreign_count++] = fits;
     else
@@ -58,7 +57,8 @@ static const hr_graph_op *op_named(const hr_graph *g, const char *name)
     for (; g; g = g->outer)
         for (int i = 0; i < g->foreign_count; i++)
             if (strcmp(g->foreign[i]->name, name) == 0) return g->foreign[i];
-    return hr_graph_op_named(name);
+    const hr_graph_op *op = hr_graph_op_named(name);
+    return op ? op : hr__registered_op(name);
 }
 
 /* An op without a kernel: its nodes can be made, looked at and written, not run. */
@@ -82,7 +82,7 @@ const hr__signature *hr__graph_signature(hr_graph *g, const char *name, hr_error
     const hr_graph_op *op = op_named(g, name);
     if (!op && !def) {
         hr_fail(err, HR_NOT_FOUND, "graph.op",
-                "expected one of TensorFlow's ops, or one that was given to hr_graph_use, got '%.60s'", name);
+                "expected one of TensorFlow's ops, of a library of ops, or of hr_graph_use, got '%.60s'", name);
         return NULL;
     }
     if (!op && !(op = op_of_def(g, def, err))) return NULL;

@@ -54,7 +54,7 @@ typedef struct hr_graph_pass {
     hr_status (*run)(hr_rewrite *r, hr_error *err);
 } hr_graph_pass;
 
-/* The library's own passes in the order in which they run. */
+/* All passes in the order in which they run: the library's own, then those of libraries of ops. */
 HR_API const hr_graph_pass *hr_graph_pass_at(int i); /* i = 0, 1, ...; NULL after the last one */
 
 /* Which passes run: names with commas between them, in any order; "exact": those that give the same bits; "all";

@@ -363,3 +363,67 @@ hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, const hr_
     HR_TRY(hr__shapes_parse(arena, op, &out->shapes, err));
     return parse_kernels(&c, op->types, out);
 }
+
+/* ---- two of them ---- */
+
+/* An attribute by its name; none: the type itself. */
+static bool same_name(const hr__signature *a, int at_a, const hr__signature *b, int at_b)
+{
+    if (at_a < 0 || at_b < 0) return at_a == at_b;
+    return strcmp(a->attr[at_a].name, b->attr[at_b].name) == 0;
+}
+
+static bool same_args(const hr__signature *a, const hr__arg *args_a, int count_a, const hr__signature *b,
+                      const hr__arg *args_b, int count_b)
+{
+    for (int i = 0; i < count_a && i < count_b; i++) {
+        const hr__arg *x = &args_a[i], *y = &args_b[i];
+        if (strcmp(x->name, y->name) != 0 || x->type != y->type || x->ref != y->ref ||
+            !same_name(a, x->type_attr, b, y->type_attr) || !same_name(a, x->number_attr, b, y->number_attr) ||
+            !same_name(a, x->list_attr, b, y->list_attr))
+            return false;
+    }
+    return count_a == count_b;
+}
+
+static bool same_default(const hr__attr_def *a, const hr__attr_def *b)
+{
+    const hr_attr *x = &a->value, *y = &b->value;
+    if (a->has_default != b->has_default || !a->has_default) return a->has_default == b->has_default;
+    switch (a->kind) {
+    case HR_ATTR_INT:
+        return x->i == y->i;
+    case HR_ATTR_FLOAT:
+        return x->f == y->f;
+    case HR_ATTR_BOOL:
+        return x->b == y->b;
+    case HR_ATTR_TYPE:
+        return x->type == y->type;
+    case HR_ATTR_STRING:
+        return x->s.size == y->s.size && memcmp(x->s.data, y->s.data, (size_t)x->s.size) == 0;
+    case HR_ATTR_SHAPE:
+        return hr_shape_equal(x->shape, y->shape);
+    case HR_ATTR_INTS:
+        return x->count == y->count && memcmp(x->ints, y->ints, (size_t)x->count * sizeof *x->ints) == 0;
+    default:
+        return x->count == y->count;
+    }
+}
+
+static bool same_attr(const hr__attr_def *a, const hr__attr_def *b)
+{
+    bool same = a->kind == b->kind && a->types == b->types && a->min == b->min && a->word_count == b->word_count;
+    for (int i = 0; same && i < a->word_count; i++) same = strcmp(a->words[i], b->words[i]) == 0;
+    return same && same_default(a, b);
+}
+
+const char *hr__signature_difference(const hr__signature *a, const hr__signature *b)
+{
+    if (!same_args(a, a->input, a->inputs, b, b->input, b->inputs)) return "inputs";
+    if (!same_args(a, a->output, a->outputs, b, b->output, b->outputs)) return "outputs";
+    for (int i = 0; i < a->attrs; i++) {
+        const int at = hr__signature_attr(b, a->attr[i].name, strlen(a->attr[i].name));
+        if (at < 0 || !same_attr(&a->attr[i], &b->attr[at])) return "attributes";
+    }
+    return a->attrs == b->attrs ? NULL : "attributes";
+}
