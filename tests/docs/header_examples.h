@@ -18,6 +18,7 @@ extern int n, count;
 extern hr_column_list wide, deep, columns;
 
 extern const hr_op my_op;
+extern const hr_graph_op zero_out_ops[];
 hr_dataset *every_nth(hr_dataset *in, int64_t n);
 hr_dataset *my(hr_dataset *in, hr_map_fn *fn, void *user, void (*user_free)(void *));
 

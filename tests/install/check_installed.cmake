@@ -86,6 +86,25 @@ if(NOT result EQUAL 1 OR NOT text MATCHES "^every_nth: resumed after [0-9]+ elem
     message(FATAL_ERROR "test_every_nth over an operator that saves nothing: expected that the suite finds it, got ${result}: ${text}")
 endif()
 
+# Ops of one's own, loaded and linked in: by the commands of their first comments, and by their CMakeLists.txt.
+function(expect_trained)
+    check(${ARGN})
+    if(NOT output STREQUAL "1.000 0.000 0.000 0.000\n1.000 2.000 3.000 4.000")
+        message(FATAL_ERROR "${ARGN}: expected what the example trains, got \"${output}\"")
+    endif()
+endfunction()
+set(ops ${prefix}/share/doc/headrace/examples/ops)
+set(library ${ops}/library.c ${ops}/zero_out.c ${ops}/shuffle_rows.c)
+check(${CC} -shared -fPIC -std=c11 -o ${WORK}/example_ops.so ${library} ${flags})
+check(${CC} -std=c11 -o ${WORK}/use_ops ${ops}/use_ops.c ${shared} -Wl,-rpath,${prefix}/${LIBDIR})
+check(${CC} -std=c11 -DLINKED -o ${WORK}/use_linked ${ops}/use_ops.c ${library} ${shared} -Wl,-rpath,${prefix}/${LIBDIR})
+expect_trained(${WORK}/use_ops ${WORK}/example_ops.so)
+expect_trained(${WORK}/use_linked)
+check(${CMAKE_COMMAND} -S ${ops} -B ${WORK}/ops -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC})
+check(${CMAKE_COMMAND} --build ${WORK}/ops)
+expect_trained(${WORK}/ops/use_ops ${WORK}/ops/example_ops.so)
+expect_trained(${WORK}/ops/use_linked)
+
 # CMake.
 check(${CMAKE_COMMAND} -S ${PROGRAMS}/project -B ${WORK}/project -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC}
       -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug -DEXAMPLES=${prefix}/share/doc/headrace/examples)
