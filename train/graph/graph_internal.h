@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "train/graph/control_flow.h"
 #include "train/graph/graph_op.h"
+#include "train/graph/signature.h"
 
 #include <stdatomic.h>
 #include <uv.h>
@@ -50,17 +51,6 @@ const struct hr_graph_pass *hr__registered_pass_at(int i); /* in their order; NU
 bool hr__is_registered(const void *table);
 void hr__registered_add(hr__registered *added); /* takes it for good; the caller lets nobody else add meanwhile */
 
-/* ---- signature.c: what an op's strings say ---- */
-
-enum { HR__MAX_ARGS = 24, HR__MAX_ATTRS = 24 };
-
-typedef struct hr__arg {
-    const char *name;
-    hr_dtype type;                         /* where no attribute says it */
-    int type_attr, number_attr, list_attr; /* indices; -1: none */
-    bool ref;                              /* takes or gives a variable itself, not its value */
-} hr__arg;
-
 /* ---- shape_pattern.c: "[m,k], [k,n] -> [m,n]" ---- */
 
 typedef enum hr__shape_kind {
@@ -72,8 +62,6 @@ typedef enum hr__shape_kind {
     HR__SHAPE_VALUE
 } hr__shape_kind;
 
-enum { HR__LETTER = -2 /* dimensions by letter: a is this one, b one less */ };
-
 typedef struct hr__shape_pattern {
     hr__shape_kind kind;
     int rank, dim[HR_MAX_RANK]; /* dimensions, or numbers of inputs */
@@ -81,7 +69,7 @@ typedef struct hr__shape_pattern {
 } hr__shape_pattern;
 
 typedef struct hr__shapes {
-    hr__shape_pattern input[HR__MAX_ARGS], output[HR__MAX_ARGS];
+    hr__shape_pattern input[HR_MAX_OP_ARGS], output[HR_MAX_OP_ARGS];
     int inputs, outputs;
 } hr__shapes;
 
@@ -90,24 +78,14 @@ hr_status hr__shapes_parse(hr__arena *arena, const hr_graph_op *op, const hr__sh
 /* infer_pattern.c */
 hr_status hr__shapes_infer(const hr__shapes *shapes, hr_infer *s, hr_error *err);
 
-typedef struct hr__attr_def {
-    const char *name;
-    hr_attr_kind kind;
-    uint32_t types;     /* bits of the types that the signature allows */
-    uint32_t kernels;   /* and of those that the kernel takes */
-    int64_t min;        /* of an int, of a list's length; INT64_MIN: none */
-    const char **words; /* of a string: what it may be; NULL: anything */
-    int word_count;
-    bool has_default;
-    hr_attr value;
-} hr__attr_def;
+/* ---- signature.c: what an op's strings say ---- */
 
-typedef struct hr__signature {
+typedef struct hr_signature {
     const hr_graph_op *op;
     const char *inputs_text; /* for messages; NULL: none */
     int inputs, outputs, attrs;
-    hr__arg input[HR__MAX_ARGS], output[HR__MAX_ARGS];
-    hr__attr_def attr[HR__MAX_ATTRS];
+    hr_arg_def input[HR_MAX_OP_ARGS], output[HR_MAX_OP_ARGS];
+    hr_attr_def attr[HR_MAX_OP_ATTRS];
     int kernel_attr;          /* whose type chooses among the op's kernels; -1: none */
     const hr__shapes *shapes; /* NULL: none are said */
 } hr__signature;

@@ -12,8 +12,8 @@ typedef struct bindings {
 static hr_status bind_dim(bindings *b, int pattern, int64_t dim, hr_error *err)
 {
     int64_t wanted = pattern;
-    if (pattern <= HR__LETTER) {
-        int64_t *known = &b->letter[HR__LETTER - pattern];
+    if (pattern <= HR_DIM_LETTER) {
+        int64_t *known = &b->letter[HR_DIM_LETTER - pattern];
         wanted = *known;
         if (*known < 0) *known = dim;
     }
@@ -46,7 +46,7 @@ static hr_shape bound(const bindings *b, const hr__shape_pattern *p)
     if (p->rest >= 0 && (b->rest.rank < 0 || b->rest.rank + p->rank > HR_MAX_RANK)) return HR_UNKNOWN_SHAPE;
     for (int i = 0; i <= p->rank; i++) {
         for (int j = 0; i == p->rest && j < b->rest.rank; j++) out.dims[out.rank++] = b->rest.dims[j];
-        if (i < p->rank) out.dims[out.rank++] = p->dim[i] <= HR__LETTER ? b->letter[HR__LETTER - p->dim[i]] : p->dim[i];
+        if (i < p->rank) out.dims[out.rank++] = p->dim[i] <= HR_DIM_LETTER ? b->letter[HR_DIM_LETTER - p->dim[i]] : p->dim[i];
     }
     return out;
 }

@@ -100,3 +100,11 @@ const hr__signature *hr__graph_signature(hr_graph *g, const char *name, hr_error
     g->signature_count++;
     return sig;
 }
+
+hr_status hr_graph_signature(hr_graph *g, const char *op, const hr_signature **out, hr_error *err)
+{
+    hr_error why = {0};
+    *out = hr__graph_signature(g, op, &why);
+    if (!*out && err) *err = why;
+    return *out ? HR_OK : why.code;
+}

@@ -13,12 +13,12 @@ typedef struct maker {
     const hr__signature *sig;
     const char *name;
     hr_node *input;
-    hr_attr attr[HR__MAX_ATTRS];
+    hr_attr attr[HR_MAX_OP_ATTRS];
     hr_attr *extra; /* those that the signature does not know */
     int extras;
-    bool given[HR__MAX_ATTRS];
-    bool imported;                /* from a file: all attributes are kept */
-    int64_t length[HR__MAX_ARGS]; /* how many inputs each argument has */
+    bool given[HR_MAX_OP_ATTRS];
+    bool imported;                  /* from a file: all attributes are kept */
+    int64_t length[HR_MAX_OP_ARGS]; /* how many inputs each argument has */
     hr__node *node;
     hr__made made;
     hr_error *err;
@@ -73,14 +73,14 @@ static hr_status take_given(maker *m)
     return HR_OK;
 }
 
-static hr_status check_type(maker *m, const hr__attr_def *def, hr_dtype type)
+static hr_status check_type(maker *m, const hr_attr_def *def, hr_dtype type)
 {
     if (type > 0 && type < 32 && def->types >> type & 1 && hr_dtype_size(type) > 0) return HR_OK;
     return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.type", "expected as %s one of the op's types, got %s", def->name,
                    hr_dtype_name(type));
 }
 
-static hr_status check_words(maker *m, const hr__attr_def *def, hr_view text)
+static hr_status check_words(maker *m, const hr_attr_def *def, hr_view text)
 {
     for (int i = 0; i < def->word_count; i++)
         if (is_text(text, def->words[i])) return HR_OK;
@@ -89,7 +89,7 @@ static hr_status check_words(maker *m, const hr__attr_def *def, hr_view text)
                    def->words[0], (int)(text.size < 60 ? text.size : 60), text.data);
 }
 
-static hr_status check_minimum(maker *m, const hr__attr_def *def, const hr_attr *a)
+static hr_status check_minimum(maker *m, const hr_attr_def *def, const hr_attr *a)
 {
     const int64_t value = def->kind == HR_ATTR_INT ? a->i : a->count;
     if (value >= def->min) return HR_OK;
@@ -111,7 +111,7 @@ static void take_type_of_handle(maker *m)
 static hr_status fill_in_defaults(maker *m)
 {
     for (int i = 0; i < m->sig->attrs; i++) {
-        const hr__attr_def *def = &m->sig->attr[i];
+        const hr_attr_def *def = &m->sig->attr[i];
         if (!m->given[i] && !def->has_default)
             return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "expected attribute '%s', got none", def->name);
         if (!m->given[i]) m->attr[i] = def->value;
@@ -149,7 +149,7 @@ hr_node hr__node_value(hr_node node)
 enum { MAX_OUTPUTS = 1 << 16 /* of an argument */ };
 
 /* How many inputs or outputs an argument has: one, as its attribute says, or -1: not known yet. */
-static hr_status argument_length(const maker *m, const hr__arg *arg, int64_t max, int64_t *length)
+static hr_status argument_length(const maker *m, const hr_arg_def *arg, int64_t max, int64_t *length)
 {
     const int attr = arg->number_attr >= 0 ? arg->number_attr : arg->list_attr;
     *length = attr < 0 ? 1 : !m->given[attr] ? -1 : arg->number_attr >= 0 ? m->attr[attr].i : m->attr[attr].count;
@@ -186,20 +186,20 @@ static hr_status measure_arguments(maker *m)
     return HR_OK;
 }
 
-static hr_status node_wrong_type(maker *m, const hr__arg *arg, hr_node input, hr_dtype expected)
+static hr_status node_wrong_type(maker *m, const hr_arg_def *arg, hr_node input, hr_dtype expected)
 {
     return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.type", "input '%s': expected %s, got %s of node '%s'", arg->name,
                    hr_dtype_name(expected), hr_dtype_name(hr_node_dtype(input)), hr_node_name(input));
 }
 
 /* The type that a single argument must have; HR_INVALID_DTYPE: its attribute is still open. */
-static hr_dtype wanted_type(const maker *m, const hr__arg *arg)
+static hr_dtype wanted_type(const maker *m, const hr_arg_def *arg)
 {
     if (arg->type_attr < 0) return arg->type;
     return m->given[arg->type_attr] ? m->attr[arg->type_attr].type : HR_INVALID_DTYPE;
 }
 
-static hr_status node_match_one(maker *m, const hr__arg *arg, hr_node *input)
+static hr_status node_match_one(maker *m, const hr_arg_def *arg, hr_node *input)
 {
     const hr_dtype wanted = wanted_type(m, arg);
     if (wanted != HR_RESOURCE && !m->imported) *input = hr__node_value(*input);
@@ -217,7 +217,7 @@ static hr_status node_match_one(maker *m, const hr__arg *arg, hr_node *input)
     return type == wanted ? HR_OK : node_wrong_type(m, arg, *input, wanted);
 }
 
-static hr_status match_list(maker *m, const hr__arg *arg, hr_node *inputs, int64_t count)
+static hr_status match_list(maker *m, const hr_arg_def *arg, hr_node *inputs, int64_t count)
 {
     hr_dtype *types = hr__arena_get(&m->g->arena, sizeof *types * (size_t)(count + 1));
     if (!types) return hr_no_memory(m->err, "a node");
@@ -240,7 +240,7 @@ static hr_status match_inputs(maker *m)
     HR_TRY(measure_arguments(m));
     hr_node *next = m->input;
     for (int i = 0; i < m->sig->inputs; i++) {
-        const hr__arg *arg = &m->sig->input[i];
+        const hr_arg_def *arg = &m->sig->input[i];
         if (arg->list_attr >= 0) HR_TRY(match_list(m, arg, next, m->length[i]));
         for (int64_t j = 0; arg->list_attr < 0 && j < m->length[i]; j++) HR_TRY(node_match_one(m, arg, &next[j]));
         next += m->length[i];
@@ -264,7 +264,7 @@ static hr_status count_outputs(const maker *m, int64_t *count)
 static void type_outputs(const maker *m, hr_dtype *types)
 {
     for (int i = 0; i < m->sig->outputs; i++) {
-        const hr__arg *arg = &m->sig->output[i];
+        const hr_arg_def *arg = &m->sig->output[i];
         int64_t length;
         if (argument_length(m, arg, MAX_OUTPUTS, &length) != HR_OK) return; /* asked before */
         for (int64_t j = 0; j < length; j++)
@@ -586,14 +586,14 @@ hr_status hr__node_rewire(hr_node node, int input, hr_node by, hr_error *err)
 }
 
 /* How many inputs or outputs an argument of a node is. */
-static int64_t length_of(const hr__node *n, const hr__arg *arg)
+static int64_t length_of(const hr__node *n, const hr_arg_def *arg)
 {
     const int attr = arg->number_attr >= 0 ? arg->number_attr : arg->list_attr;
     return attr < 0 ? 1 : arg->number_attr >= 0 ? n->attr[attr].i : n->attr[attr].count;
 }
 
 /* The argument that input or output i belongs to; NULL: none. */
-static const hr__arg *argument_at(const hr__node *n, const hr__arg *args, int count, int at)
+static const hr_arg_def *argument_at(const hr__node *n, const hr_arg_def *args, int count, int at)
 {
     for (int i = 0; i < count; i++) {
         at -= (int)length_of(n, &args[i]);
@@ -605,13 +605,13 @@ static const hr__arg *argument_at(const hr__node *n, const hr__arg *args, int co
 bool hr__output_is_ref(hr_node node)
 {
     const hr__node *n = hr__node_of(node);
-    const hr__arg *arg = n && node.output >= 0 ? argument_at(n, n->sig->output, n->sig->outputs, node.output) : NULL;
+    const hr_arg_def *arg = n && node.output >= 0 ? argument_at(n, n->sig->output, n->sig->outputs, node.output) : NULL;
     return arg && arg->ref;
 }
 
 bool hr__input_is_ref(const hr__node *n, int i)
 {
-    const hr__arg *arg = argument_at(n, n->sig->input, n->sig->inputs, i);
+    const hr_arg_def *arg = argument_at(n, n->sig->input, n->sig->inputs, i);
     return arg && arg->ref;
 }
 

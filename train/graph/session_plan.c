@@ -87,7 +87,7 @@ hr_status hr__check_kernel(const hr__node *n, hr_error *err)
 {
     if (!n->op->compute) return no_kernel(n, NULL, 0, err);
     for (int i = 0; i < n->sig->attrs; i++) {
-        const hr__attr_def *def = &n->sig->attr[i];
+        const hr_attr_def *def = &n->sig->attr[i];
         const hr_attr *a = &n->attr[i];
         if (def->kind == HR_ATTR_TYPE && !(def->kernels >> a->type & 1)) return no_kernel(n, def->name, a->type, err);
         for (int j = 0; def->kind == HR_ATTR_TYPES && j < a->count; j++)

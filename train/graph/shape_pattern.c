@@ -49,7 +49,7 @@ static hr_status pattern_dims(reader *r, hr__shape_pattern *p)
             if (p->rest >= 0) return pattern_refuse(r, "one '...'");
             p->rest = p->rank;
         } else if (*r->at >= 'a' && *r->at <= 'z') {
-            p->dim[p->rank++] = HR__LETTER - (*r->at++ - 'a');
+            p->dim[p->rank++] = HR_DIM_LETTER - (*r->at++ - 'a');
         } else if (pattern_take(r, "?")) {
             p->dim[p->rank++] = -1;
         } else if (pattern_number(r, &number)) {
@@ -107,7 +107,7 @@ static hr_status pattern_list(reader *r, hr__shape_pattern *list, int *count)
 {
     *count = 0;
     do {
-        if (*count == HR__MAX_ARGS) return pattern_refuse(r, "fewer patterns");
+        if (*count == HR_MAX_OP_ARGS) return pattern_refuse(r, "fewer patterns");
         HR_TRY(pattern_one(r, &list[(*count)++]));
     } while (pattern_take(r, ","));
     return HR_OK;

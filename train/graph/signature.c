@@ -125,7 +125,7 @@ static hr_status parse_types(cursor *c, uint32_t *types)
 /* ---- attributes ---- */
 
 /* "string in {SAME,VALID}". */
-static hr_status parse_words(cursor *c, hr__attr_def *a)
+static hr_status parse_words(cursor *c, hr_attr_def *a)
 {
     if (!take_word(c, "in")) return HR_OK;
     if (!signature_take(c, '{')) return signature_refuse(c, "'{'");
@@ -139,7 +139,7 @@ static hr_status parse_words(cursor *c, hr__attr_def *a)
     return signature_take(c, '}') ? HR_OK : signature_refuse(c, "'}'");
 }
 
-static hr_status parse_kind(cursor *c, hr__attr_def *a)
+static hr_status parse_kind(cursor *c, hr_attr_def *a)
 {
     static const struct {
         const char *name;
@@ -194,7 +194,7 @@ static hr_status parse_string(cursor *c, hr_view *out)
 }
 
 /* "[1, 1, 1, 1]"; of other lists than ints only "[]". */
-static hr_status parse_list(cursor *c, hr__attr_def *a)
+static hr_status parse_list(cursor *c, hr_attr_def *a)
 {
     int64_t values[16];
     while (!signature_take(c, ']')) {
@@ -209,7 +209,7 @@ static hr_status parse_list(cursor *c, hr__attr_def *a)
     return a->value.ints ? HR_OK : hr_no_memory(c->err, "a signature");
 }
 
-static hr_status parse_default(cursor *c, hr__attr_def *a)
+static hr_status parse_default(cursor *c, hr_attr_def *a)
 {
     size_t size;
     a->has_default = true;
@@ -243,7 +243,7 @@ static hr_status parse_default(cursor *c, hr__attr_def *a)
     return HR_OK;
 }
 
-static hr_status parse_minimum(cursor *c, hr__attr_def *a)
+static hr_status parse_minimum(cursor *c, hr_attr_def *a)
 {
     char *end;
     if (!signature_take(c, '=')) return signature_refuse(c, "'>='");
@@ -256,9 +256,9 @@ static hr_status parse_minimum(cursor *c, hr__attr_def *a)
 
 static hr_status parse_attr(cursor *c, hr__signature *sig)
 {
-    if (sig->attrs == HR__MAX_ATTRS) return signature_refuse(c, "fewer attributes");
-    hr__attr_def *a = &sig->attr[sig->attrs];
-    *a = (hr__attr_def){.name = word_copy(c), .min = INT64_MIN};
+    if (sig->attrs == HR_MAX_OP_ATTRS) return signature_refuse(c, "fewer attributes");
+    hr_attr_def *a = &sig->attr[sig->attrs];
+    *a = (hr_attr_def){.name = word_copy(c), .min = INT64_MIN};
     if (!a->name) return hr_no_memory(c->err, "a signature");
     if (!signature_take(c, ':')) return signature_refuse(c, "':'");
     HR_TRY(parse_kind(c, a));
@@ -305,7 +305,7 @@ static hr_status parse_kernels(cursor *c, const char *types, hr__signature *sig)
 
 /* ---- arguments ---- */
 
-static hr_status parse_type(cursor *c, const hr__signature *sig, hr__arg *arg)
+static hr_status parse_type(cursor *c, const hr__signature *sig, hr_arg_def *arg)
 {
     size_t size;
     arg->ref = take_word(c, "ref");
@@ -325,14 +325,14 @@ static hr_status parse_type(cursor *c, const hr__signature *sig, hr__arg *arg)
     return arg->type_attr >= 0 || arg->type != HR_INVALID_DTYPE ? HR_OK : signature_refuse(c, "a type");
 }
 
-static hr_status parse_args(cursor *c, const char *text, const hr__signature *sig, hr__arg *args, int *count)
+static hr_status parse_args(cursor *c, const char *text, const hr__signature *sig, hr_arg_def *args, int *count)
 {
     c->at = text ? text : "";
     blanks(c);
     while (*c->at) {
-        if (*count == HR__MAX_ARGS) return signature_refuse(c, "fewer arguments");
-        hr__arg *arg = &args[*count];
-        *arg = (hr__arg){.name = word_copy(c), .type_attr = -1, .number_attr = -1, .list_attr = -1};
+        if (*count == HR_MAX_OP_ARGS) return signature_refuse(c, "fewer arguments");
+        hr_arg_def *arg = &args[*count];
+        *arg = (hr_arg_def){.name = word_copy(c), .type_attr = -1, .number_attr = -1, .list_attr = -1};
         if (!arg->name) return hr_no_memory(c->err, "a signature");
         if (!signature_take(c, ':')) return signature_refuse(c, "':'");
         HR_TRY(parse_type(c, sig, arg));
@@ -364,6 +364,24 @@ hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, const hr_
     return parse_kernels(&c, op->types, out);
 }
 
+/* ---- looking at one ---- */
+
+int hr_signature_inputs(const hr_signature *sig) { return sig->inputs; }
+int hr_signature_outputs(const hr_signature *sig) { return sig->outputs; }
+int hr_signature_attrs(const hr_signature *sig) { return sig->attrs; }
+const hr_arg_def *hr_signature_input(const hr_signature *sig, int i) { return &sig->input[i]; }
+const hr_arg_def *hr_signature_output(const hr_signature *sig, int i) { return &sig->output[i]; }
+const hr_attr_def *hr_signature_attr(const hr_signature *sig, int i) { return &sig->attr[i]; }
+
+bool hr_signature_input_dims(const hr_signature *sig, int input, hr_dims_pattern *out)
+{
+    if (!sig->shapes || input < 0 || input >= sig->shapes->inputs) return false;
+    const hr__shape_pattern *p = &sig->shapes->input[input];
+    *out = (hr_dims_pattern){.rank = p->rank, .rest = p->rest};
+    memcpy(out->dim, p->dim, sizeof out->dim);
+    return p->kind == HR__DIMS;
+}
+
 /* ---- two of them ---- */
 
 /* An attribute by its name; none: the type itself. */
@@ -373,11 +391,11 @@ static bool same_name(const hr__signature *a, int at_a, const hr__signature *b, 
     return strcmp(a->attr[at_a].name, b->attr[at_b].name) == 0;
 }
 
-static bool same_args(const hr__signature *a, const hr__arg *args_a, int count_a, const hr__signature *b,
-                      const hr__arg *args_b, int count_b)
+static bool same_args(const hr__signature *a, const hr_arg_def *args_a, int count_a, const hr__signature *b,
+                      const hr_arg_def *args_b, int count_b)
 {
     for (int i = 0; i < count_a && i < count_b; i++) {
-        const hr__arg *x = &args_a[i], *y = &args_b[i];
+        const hr_arg_def *x = &args_a[i], *y = &args_b[i];
         if (strcmp(x->name, y->name) != 0 || x->type != y->type || x->ref != y->ref ||
             !same_name(a, x->type_attr, b, y->type_attr) || !same_name(a, x->number_attr, b, y->number_attr) ||
             !same_name(a, x->list_attr, b, y->list_attr))
@@ -386,7 +404,7 @@ static bool same_args(const hr__signature *a, const hr__arg *args_a, int count_a
     return count_a == count_b;
 }
 
-static bool same_default(const hr__attr_def *a, const hr__attr_def *b)
+static bool same_default(const hr_attr_def *a, const hr_attr_def *b)
 {
     const hr_attr *x = &a->value, *y = &b->value;
     if (a->has_default != b->has_default || !a->has_default) return a->has_default == b->has_default;
@@ -410,7 +428,7 @@ static bool same_default(const hr__attr_def *a, const hr__attr_def *b)
     }
 }
 
-static bool same_attr(const hr__attr_def *a, const hr__attr_def *b)
+static bool same_attr(const hr_attr_def *a, const hr_attr_def *b)
 {
     bool same = a->kind == b->kind && a->types == b->types && a->min == b->min && a->word_count == b->word_count;
     for (int i = 0; same && i < a->word_count; i++) same = strcmp(a->words[i], b->words[i]) == 0;

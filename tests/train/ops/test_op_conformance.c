@@ -49,9 +49,9 @@ typedef struct trial {
     int alone;       /* the one input that is, if all others are scalars; -1: any may be */
     bool in_tune;    /* vectors of indices have a number for each dimension of it, or for each row */
     bool by_row;
-    hr_dtype type[HR__MAX_ATTRS]; /* chosen, whether given or to be inferred */
-    int64_t number_of[HR__MAX_ATTRS];
-    hr_attr attr[HR__MAX_ATTRS];
+    hr_dtype type[HR_MAX_OP_ATTRS]; /* chosen, whether given or to be inferred */
+    int64_t number_of[HR_MAX_OP_ATTRS];
+    hr_attr attr[HR_MAX_OP_ATTRS];
     int attrs;
     hr_node input[MAX_INPUTS];
     hr_node from[MAX_INPUTS];    /* of a list: the tensor that its elements come from; none: the input itself */
@@ -169,7 +169,7 @@ static bool shape_by_pattern(trial *t, hr_shape *out)
         for (int j = 1; i == p->rest && j < t->common.rank && out->rank < HR_MAX_RANK - p->rank; j++)
             out->dims[out->rank++] = t->common.dims[j];
         if (i == p->rank) break;
-        const uint64_t letter = (uint64_t)(HR__LETTER - p->dim[i]);
+        const uint64_t letter = (uint64_t)(HR_DIM_LETTER - p->dim[i]);
         out->dims[out->rank++] = p->dim[i] >= 0    ? p->dim[i]
                                  : p->dim[i] == -1 ? below(t, 5)
                                                    : hr_random_below(t->key, UINT64_MAX - letter, 4);
@@ -402,7 +402,7 @@ static void make_function(hr_graph *g)
 
 static void choose_attr(trial *t, int at)
 {
-    const hr__attr_def *def = &t->sig->attr[at];
+    const hr_attr_def *def = &t->sig->attr[at];
     const bool leave_out = def->has_default && one_in(t, 2);
     switch (def->kind) {
     case HR_ATTR_TYPE:
@@ -682,7 +682,7 @@ static void add_input(trial *t, hr_dtype dtype, bool ref)
 static void choose_inputs(trial *t)
 {
     for (int i = 0; i < t->sig->inputs; i++) {
-        const hr__arg *arg = &t->sig->input[i];
+        const hr_arg_def *arg = &t->sig->input[i];
         const int64_t count = arg->number_attr >= 0 ? t->number_of[arg->number_attr]
                               : arg->list_attr >= 0 ? t->number_of[arg->list_attr]
                                                     : 1;
