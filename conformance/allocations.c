@@ -2,6 +2,7 @@
 #include "conformance/conformance_internal.h"
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 static hr_allocator allocations_below;
 static bool counts;
@@ -17,7 +18,9 @@ static void *counted_allocate(size_t size, void *user)
 {
     (void)user;
     void *p = refuse() ? NULL : allocations_below.allocate(size, allocations_below.user);
-    if (p) atomic_fetch_add(&alive, 1);
+    if (!p) return NULL;
+    atomic_fetch_add(&alive, 1);
+    memset(p, HR__FILL, size < HR__FILLED ? size : HR__FILLED);
     return p;
 }
 

@@ -3,6 +3,7 @@
 #ifndef HR_CONFORMANCE_INTERNAL_H
 #define HR_CONFORMANCE_INTERNAL_H
 
+#include "conformance/allocations.h"
 #include <headrace/conformance.h>
 
 enum { MAX_ELEMENTS = 8192, POOL = 8 };
@@ -76,11 +77,5 @@ hr_status hr__conformance_changed_states(subject *s);
 /* checks.c */
 /* Runs the checks whose bits are set; 0: all. */
 hr_status hr__conformance_checks(subject *s, unsigned checks);
-
-/* allocations.c */
-void hr__conformance_fail_allocation(int64_t n); /* the n-th allocation from now on fails, and no other; 0: the next */
-int64_t hr__conformance_allocations(void);       /* lets no further one fail; returns the number since that call */
-int64_t hr__conformance_alive(void);             /* the number of allocations that were not freed */
-bool hr__conformance_counts(void);               /* true after hr_conformance_count_allocations */
 
 #endif

@@ -12,9 +12,13 @@ if(NOT FILES)
     message(FATAL_ERROR "there are no sources in ${ROOT}/${FOLDER}")
 endif()
 
-# Headers of the folder are found by its name, and nothing else of the tree is.
+# Headers of the folder are found by its name, as are those that are named with theirs; nothing else of the tree is.
 foreach(header IN LISTS OWN)
-    file(COPY ${ROOT}/${FOLDER}/${header} DESTINATION ${WORK}/own/${FOLDER})
+    if(NOT header MATCHES "/")
+        set(header ${FOLDER}/${header})
+    endif()
+    get_filename_component(folder ${header} DIRECTORY)
+    file(COPY ${ROOT}/${header} DESTINATION ${WORK}/own/${folder})
 endforeach()
 
 set(defines ${LINK})

@@ -5,7 +5,7 @@
 #
 # hr_kit(FOLDER LIBRARY headrace [DEF list.def] [EXCEPT files, without .c] [HEADERS in the folder] [LINK options]): with
 # DEF only the files that a list in that folder names, "hooks.def" or "hooks.def:prefix_"; HEADERS: what its files share
-# beside the kit; LINK: libraries that the files themselves are made of,
+# beside the kit, one of another folder by its path; LINK: libraries that the files themselves are made of,
 # and what is defined for them.
 
 # Sources that read files use the readers' insides: the windows on files, record framing, damage and policies. cache and
@@ -41,5 +41,8 @@ hr_kit(io/codecs LIBRARY headrace HEADERS deflate.h frames.h members.h LINK ${en
 
 hr_kit(feature_columns/kinds LIBRARY headrace HEADERS embedding.h normalize.h numeric.h vocabulary.h)
 
-# The conformance suite is for operators from outside, so it is made of what they are made of.
-hr_kit(conformance LIBRARY headrace HEADERS conformance_internal.h)
+# The conformance suites are for operators and ops from outside, so they are made of what those are made of. They share
+# the allocator.
+hr_kit(conformance LIBRARY headrace HEADERS conformance_internal.h allocations.h)
+hr_kit(train/conformance LIBRARY headrace_train HEADERS trial.h conformance/allocations.h
+       LINK ${PROJECT_SOURCE_DIR}/conformance/allocations.c -fPIC -I${PROJECT_SOURCE_DIR} -I${HEADRACE_INCLUDE})

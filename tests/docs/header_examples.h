@@ -1,5 +1,6 @@
 /* What the examples in public headers take for granted. */
 #include <headrace/conformance.h>
+#include <headrace/graph_op_conformance.h>
 #include <headrace/headrace.h>
 #include <headrace/op_functions.h>
 #include <stdio.h>

@@ -104,6 +104,11 @@ check(${CMAKE_COMMAND} -S ${ops} -B ${WORK}/ops -DCMAKE_PREFIX_PATH=${prefix} -D
 check(${CMAKE_COMMAND} --build ${WORK}/ops)
 expect_trained(${WORK}/ops/use_ops ${WORK}/ops/example_ops.so)
 expect_trained(${WORK}/ops/use_linked)
+check(${WORK}/ops/test_ops)
+check(${PKG_CONFIG} --cflags --libs headrace_train_conformance)
+separate_arguments(suite_of_ops UNIX_COMMAND "${output}")
+check(${CC} -std=c11 -o ${WORK}/test_ops ${ops}/test_ops.c ${library} ${suite_of_ops} -Wl,-rpath,${prefix}/${LIBDIR})
+check(${WORK}/test_ops)
 
 # CMake.
 check(${CMAKE_COMMAND} -S ${PROGRAMS}/project -B ${WORK}/project -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC}

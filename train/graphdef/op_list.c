@@ -11,7 +11,7 @@ typedef Headrace__Proto__OpDef__AttrDef proto_attr_def;
 
 static char *lent(const char *text) { return (char *)(uintptr_t)text; }
 
-static proto_arg **arg_messages(hr__arena *arena, const hr__signature *sig, const hr__arg *args, int count)
+static proto_arg **arg_messages(hr__arena *arena, const hr__signature *sig, const hr_arg_def *args, int count)
 {
     proto_arg **out = hr__arena_get(arena, sizeof *out * (size_t)(count + 1));
     for (int i = 0; out && i < count; i++) {
@@ -41,7 +41,7 @@ static const char *attr_type_word(hr_attr_kind kind)
 }
 
 /* The types or words that an attribute may have. */
-static bool put_allowed(hr__arena *arena, const hr__attr_def *def, proto_attr_def *m)
+static bool put_allowed(hr__arena *arena, const hr_attr_def *def, proto_attr_def *m)
 {
     hr_attr all = {.name = def->name};
     hr_dtype types[32];
@@ -69,7 +69,7 @@ static proto_attr_def **attr_messages(hr__arena *arena, const hr__signature *sig
 {
     proto_attr_def **out = hr__arena_get(arena, sizeof *out * (size_t)(sig->attrs + 1));
     for (int i = 0; out && i < sig->attrs; i++) {
-        const hr__attr_def *def = &sig->attr[i];
+        const hr_attr_def *def = &sig->attr[i];
         proto_attr_def *m = out[i] = hr__arena_get(arena, sizeof *m);
         if (!m) return NULL;
         headrace__proto__op_def__attr_def__init(m);
