@@ -223,13 +223,16 @@ static hr_tensor path_of(const golden_case *c, const cJSON *name, char *path, si
     return hr_tensor_of(HR_STRING, HR_SCALAR, view);
 }
 
-/* In TensorFlow what was read of a reference variable, or within a loop, may change with the variable. */
-static bool aliases_variables(hr_graph *g)
+/* Graphs that TensorFlow's sharing of memory decides. It hands out what a variable holds without a copy, so that later
+ * updates show in what was read before; here a value that was read stays what it was. */
+static bool shares_memory_there(const golden_case *c)
 {
-    for (int32_t i = 0; i < hr_graph_size(g); i++) {
-        const char *op = hr_node_op((hr_node){g, i, 0});
-        if (strcmp(op, "VariableV2") == 0 || strcmp(op, "While") == 0) return true;
-    }
+    static const char *const names[] = {
+        "control_dependencies", /* Identity of a reference variable, used before and after AssignAdd */
+        "stateful_while",       /* 2 and then 4 are added up to 8, since the 2 has become 4 meanwhile */
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(c->name, names[i]) == 0) return true;
     return false;
 }
 
@@ -270,7 +273,7 @@ static golden_result run_once(golden_case *c, hr_graph *g, hr_session *s, const 
         result = golden_differs(c, "expected %s, got a result", class);
     else if (!outputs_fit(c, golden_get(expectation, "expect"), out, values))
         result = GOLDEN_DIFFERS;
-    if (result == GOLDEN_DIFFERS && aliases_variables(g))
+    if (result == GOLDEN_DIFFERS && shares_memory_there(c))
         result = golden_not_built(c, "values that later updates of their variable change");
     for (int i = 0; i < count; i++) hr_tensor_clear(&out[i]);
     for (int i = files; i < feed_count; i++) golden_tensor_clear(&feeds[i].value);
