@@ -1,5 +1,6 @@
 """TensorFlow's graph executor: a chain of scalar adds, a loop of trivial steps, a GraphDef of 10,000 nodes."""
 from common import *
+import numpy as np
 import tensorflow as tf
 tf1 = tf.compat.v1
 V = "tensorflow " + tf.__version__
@@ -27,6 +28,18 @@ def loop(inter_op):
         if run() != STEPS: raise AssertionError
         return STEPS
     return fn
+def fused(threads):
+    """Five element-wise ops on 64 MiB, with the default optimizer."""
+    g = tf.Graph()
+    with g.as_default():
+        x = tf1.placeholder(tf.float32, [1 << 24]); y = tf.square(tf.nn.relu(x * 0.5 + 1.0)) - 2.0
+    run = tf1.Session(graph=g, config=tf1.ConfigProto(intra_op_parallelism_threads=threads)).make_callable(y, [x])
+    values = (np.arange(1 << 24) % 7).astype(np.float32)
+    def fn():
+        for _ in range(5):
+            if run(values)[0] != -1: raise AssertionError
+        return 5 << 24
+    return fn
 def read():
     g = tf.Graph()
     with g.as_default():
@@ -39,4 +52,5 @@ def read():
         return FILE_NODES
     return fn
 report(V, "graph_nodes", chain(-1)); report(V, "graph_while", loop(-1)); report(V, "graph_import", read())
+report(V, "graph_fused", fused(1)); report(V, "graph_fused_2_threads", fused(2))
 report(V, "graph_nodes_pool", chain(0)); report(V, "graph_while_pool", loop(0))

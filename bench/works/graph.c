@@ -80,6 +80,49 @@ static hr_status run_while(pass *p, void *memory)
     return st;
 }
 
+/* ---- five element-wise ops on much data ---- */
+
+enum { VALUES = 1 << 24, FUSED_RUNS = 5 };
+
+/* max(0.5 x + 1, 0)² - 2 */
+static hr_status run_chain(pass *p, const char *passes)
+{
+    hr_graph *g = hr_graph_new();
+    float *values = malloc(sizeof *values * VALUES);
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(VALUES));
+    const hr_node linear = hr_add(hr_mul(x, hr_scalar(g, HR_FLOAT, 0.5)), hr_scalar(g, HR_FLOAT, 1));
+    const hr_node y = hr_sub(hr_square(hr_relu(linear)), hr_scalar(g, HR_FLOAT, 2));
+    hr_session *s = hr_session_new(g, .passes = passes);
+    const hr_feed feed = {x, hr_tensor_of(HR_FLOAT, HR_SHAPE(VALUES), values)};
+    hr_tensor out;
+    hr_status st = values ? HR_OK : hr_no_memory(&p->error, "values");
+    for (int i = 0; st == HR_OK && i < VALUES; i++) values[i] = (float)(i % 7);
+    double start = 0;
+    for (int i = 0; st == HR_OK && i < FUSED_RUNS + 2; i++) { /* the first two plan and get memory */
+        if (i == 2) start = bench_seconds();
+        st = hr_session_run(s, &feed, 1, &y, 1, &out, &p->error);
+        if (st == HR_OK) st = check_value(&out, -1, p);
+    }
+    p->seconds = bench_seconds() - start;
+    p->rows = (int64_t)VALUES * FUSED_RUNS;
+    hr_session_free(s);
+    hr_graph_free(g);
+    free(values);
+    return st;
+}
+
+static hr_status run_fused(pass *p, void *memory)
+{
+    (void)memory;
+    return run_chain(p, NULL);
+}
+
+static hr_status run_unfused(pass *p, void *memory)
+{
+    (void)memory;
+    return run_chain(p, "exact,-fuse");
+}
+
 /* ---- a file of nodes ---- */
 
 typedef struct file_of_nodes {
@@ -124,6 +167,8 @@ static hr_status run_import(pass *p, void *memory)
 const work work_graph[] = {
     {.name = "graph_nodes", .run = run_nodes},
     {.name = "graph_while", .run = run_while},
+    {.name = "graph_fused", .run = run_fused, .also_threads = 2},
+    {.name = "graph_unfused", .run = run_unfused, .also_threads = 2},
     {.name = "graph_import", .run = run_import, .prepare = write_nodes, .release = free_nodes},
     {0},
 };

@@ -7,11 +7,19 @@ enum { DEEPEST = 200 /* calls within calls: each takes some of the thread's stac
 
 /* ---- functions in a session ---- */
 
-static hr_callee *find_callee(hr_session *s, const hr_function *f)
+/* A function of a plan's copy lives as long as the plan; those of the session's graph and around it, longer. */
+static hr_callee **callees_with(hr_session *s, const hr_function *f)
 {
-    for (hr_callee *c = s->callees; c; c = c->next)
-        if (c->function == f) return c;
-    return NULL;
+    hr_graph *library = hr__library(f->body);
+    for (const hr_graph *g = s->graph; g; g = g->outer)
+        if (g == library) return &s->callees;
+    return library->own_library ? &library->callees : &s->callees;
+}
+
+static hr_callee *find_callee(hr_callee *list, const hr_function *f)
+{
+    while (list && list->function != f) list = list->next;
+    return list;
 }
 
 /* Not planned yet: a function may call itself. */
@@ -21,26 +29,15 @@ hr_status hr_session_function(hr_session *s, hr_node node, const char *name, hr_
     if (!f)
         return hr_fail(err, HR_NOT_FOUND, "graph.function", "expected a function of the graph's library, got '%.100s'",
                        name);
+    hr_callee **list = callees_with(s, f);
     uv_mutex_lock(&s->lock);
-    *out = find_callee(s, f);
+    *out = find_callee(*list, f);
     if (!*out && (*out = hr_calloc(1, sizeof **out))) {
-        **out = (hr_callee){.next = s->callees, .function = f, .instance = {.graph = f->body, .session = s}};
-        s->callees = *out;
+        **out = (hr_callee){.next = *list, .function = f, .instance = {.graph = f->body, .session = s}};
+        *list = *out;
     }
     uv_mutex_unlock(&s->lock);
     return *out ? HR_OK : hr_no_memory(err, "a function");
-}
-
-void hr__callees_free(hr_session *s)
-{
-    for (hr_callee *c = s->callees; c; c = c->next)
-        if (atomic_load(&c->plan)) hr__plan_free(atomic_load(&c->plan));
-    while (s->callees) {
-        hr_callee *c = s->callees;
-        s->callees = c->next;
-        hr__instance_free(&c->instance);
-        hr_free(c);
-    }
 }
 
 static hr_status plan_callee(hr_callee *c, hr__plan **out, hr_error *err)
@@ -83,6 +80,7 @@ hr_status hr_call_begin(hr_kernel *k, hr_callee *callee, hr_open_call **out, hr_
     HR_TRY(callee_plan(callee, &plan, err));
     HR_TRY(hr__frame_get(k->frame->run, plan, &frame, err));
     frame->depth = k->frame->depth + 1;
+    frame->alone = k->frame->alone;
     if (frame->run->recorder) frame->path = hr__recorder_path(frame->run->recorder, k->frame, k->step);
     *out = (hr_open_call *)frame;
     return HR_OK;
@@ -128,6 +126,14 @@ hr_status hr_call_run(hr_open_call *call, hr_tensor *args, int arg_count, hr_ten
     }
     hr__frame_drop_slots(frame);
     return st;
+}
+
+void hr_call_alone(hr_open_call *call) { ((hr__frame *)call)->alone = true; }
+
+void hr_call_put_result(hr_open_call *call, void *data, size_t bytes)
+{
+    ((hr__frame *)call)->result = data;
+    ((hr__frame *)call)->result_bytes = bytes;
 }
 
 void hr_call_end(hr_open_call *call)

@@ -375,7 +375,7 @@ hr_status hr__execute(hr__frame *frame, hr_error *err)
     hr__plan *plan = frame->plan;
     const int64_t runs = atomic_fetch_add_explicit(&plan->runs, 1, memory_order_relaxed);
     frame->measure = runs < 3 || runs % 32 == 0 || frame->run->recorder;
-    frame->parallel = plan->step_count > 1 && executor_pays(frame->run->session, plan, runs);
+    frame->parallel = plan->step_count > 1 && !frame->alone && executor_pays(frame->run->session, plan, runs);
     executor_reset(frame);
     if (frame->parallel) {
         run_parallel(frame);

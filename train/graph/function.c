@@ -19,7 +19,7 @@ static const char *function_name(hr_graph *root, const char *name)
 
 static hr_status function_new(hr_graph *g, const char *name, hr_graph **out, hr_error *err)
 {
-    hr_graph *outer = hr__innermost(g), *root = hr__root(g), *body = hr_graph_new();
+    hr_graph *outer = hr__innermost(g), *root = hr__library(g), *body = hr_graph_new();
     hr_function *f = hr__arena_get(&root->arena, sizeof *f);
     hr_status st = body && f && name ? HR_OK : hr_no_memory(err, "a function");
     if (st == HR_OK)
@@ -73,7 +73,7 @@ hr_graph *hr_function_begin(hr_graph *g, const char *name)
 {
     hr_graph *body = NULL;
     if (!g) return NULL;
-    if (function_new(g, function_name(hr__root(g), name ? name : "function"), &body, NULL) != HR_OK)
+    if (function_new(g, function_name(hr__library(g), name ? name : "function"), &body, NULL) != HR_OK)
         hr__graph_no_memory(g, "a function");
     return body;
 }
@@ -162,9 +162,11 @@ const hr_function *hr_function_end(hr_graph *body, const hr_node *results, int c
 
 const hr_function *hr_function_named(hr_graph *g, const char *name)
 {
-    const hr_graph *root = hr__root(g);
-    const int i = root && name ? hr__map_index(&root->function_names, name) : -1;
-    return i >= 0 ? root->functions[i] : NULL;
+    for (const hr_graph *in = hr__library(g); in && name; in = hr__library(in->outer)) {
+        const int i = hr__map_index(&in->function_names, name);
+        if (i >= 0) return in->functions[i];
+    }
+    return NULL;
 }
 
 const char *hr_function_name(const hr_function *f) { return f ? f->name : ""; }

@@ -198,12 +198,14 @@ struct hr_graph {
     hr_graph *outer;       /* of a function's body: the graph around it */
     hr_graph *building;    /* the function that is made in it now */
     hr_function *function; /* of a body */
+    bool own_library;      /* a plan's copy: functions that passes make are its own */
+    hr_callee *callees;    /* of such, in the plan's session */
     bool copies_constants; /* of the graph around, in place of capturing them */
     const hr__override *override;
     bool has_extended; /* nodes that extend others, or functions that share it */
     hr__capture *captures;
     int capture_count, capture_capacity;
-    hr_function **functions; /* of the outermost graph: the library */
+    hr_function **functions; /* of the outermost graph, and of copies: the library */
     int function_count, function_capacity;
     hr__map function_names; /* to the index */
     hr__arena arena;
@@ -283,10 +285,15 @@ void hr__node_gradient(hr_node node, const hr_gradient *incoming, hr_gradient *o
 bool hr__gradients_connect(hr_graph *g, const hr_node *ys, int y_count, const hr_node *xs, int x_count,
                            bool *connected);
 
-/* The outermost graph; and where nodes go now. */
+/* The outermost graph; the one whose library has a new function; and where nodes go now. */
 static inline hr_graph *hr__root(hr_graph *g)
 {
     while (g && g->outer) g = g->outer;
+    return g;
+}
+static inline hr_graph *hr__library(hr_graph *g)
+{
+    while (g && g->outer && !g->own_library) g = g->outer;
     return g;
 }
 static inline hr_graph *hr__innermost(hr_graph *g)
@@ -510,7 +517,8 @@ typedef struct hr__plan {
 /* `function`: whose plan it is, NULL if of none. Its inputs and results may be resources. */
 hr_status hr__plan_new(hr__instance *in, const hr_function *function, const hr_node *feeds, int feed_count,
                        const hr_node *fetches, int fetch_count, hr__plan **out, hr_error *err);
-void hr__plan_free(hr__plan *plan); /* its frames, too */
+void hr__plan_free(hr__plan *plan); /* its frames, too, and the callees of functions that passes made */
+void hr__callees_free(hr_callee **list);
 
 /* ---- plan_cache.c: the plans of a session, found by what is fed and fetched; those used longest ago are dropped ---- */
 
@@ -573,6 +581,10 @@ typedef struct hr__frame {
     /* Of a plan that switches: outputs without a value in this run, and steps that do not run for lack of one. */
     uint8_t *dead_slot, *dead_step;
     bool parallel, measure;
+    bool alone; /* never parallel: part of a kernel that is */
+    /* Of a call: memory that the first result is put into if it has so many bytes. NULL: none is given. */
+    void *result;
+    size_t result_bytes;
     int depth;        /* calls that it is within */
     const char *path; /* of these calls, where the run is recorded */
     hr_status status;
@@ -603,7 +615,6 @@ struct hr_callee {
     hr__instance instance;
     hr__plan *_Atomic plan; /* made at the first call */
 };
-void hr__callees_free(hr_session *s);
 
 /* ---- the session and its executor ---- */
 

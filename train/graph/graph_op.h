@@ -140,11 +140,11 @@ typedef struct hr_backward hr_backward; /* the gradient of one node, while nodes
 typedef enum hr_graph_op_traits {
     HR_STATEFUL = 1,       /* not a function of its inputs: neither folded nor shared */
     HR_FIXED = 2,          /* one value for the whole session, computed once: Const, VarHandleOp */
-    HR_ELEMENT_WISE = 4,   /* output[i] is a function of input[i] */
+    HR_ELEMENT_WISE = 4,   /* output[i] is a function of the inputs' [i], which broadcast as in NumPy */
     HR_CHEAP = 8,          /* never worth a thread of its own: Identity, Reshape, Shape */
     HR_PASSES_SLICES = 16, /* its gradient takes row slices as they come: Identity, ReadVariableOp */
     HR_NO_GRADIENT = 32,   /* nothing flows back, by definition: Shape, ArgMax, Assign */
-    HR_COMMUTATIVE = 64,
+    HR_COMMUTATIVE = 64,   /* two inputs may be exchanged: the bits are the same */
     HR_READS_ONLY = 128, /* takes a variable or another resource, and does not change it */
     HR_CALLS = 256,      /* calls functions: what it takes is locked by the nodes that these run, one by one */
     HR_SWITCHES = 512,   /* may leave outputs without a value (hr_kernel_leave_out): Switch */
@@ -435,6 +435,11 @@ HR_API hr_status hr_call_begin(hr_kernel *k, hr_callee *callee, hr_open_call **o
  * outputs, or "graph.function", and so if an argument is of another type or shape. On a failure nothing is given. */
 HR_API hr_status hr_call_run(hr_open_call *call, hr_tensor *args, int arg_count, hr_tensor *results, int result_count,
                              hr_error *err);
+/* Its calls run in the calling thread alone: for pieces of hr_kernel_parallel. */
+HR_API void hr_call_alone(hr_open_call *call);
+/* Where the first result of the calls that follow is put if it has so many bytes: then it has no buffer, and its data is
+ * `data`. That is no memory of an argument. NULL: anywhere. */
+HR_API void hr_call_put_result(hr_open_call *call, void *data, size_t bytes);
 HR_API void hr_call_end(hr_open_call *call); /* NULL: nothing */
 
 /* ---- for gradient ---- */

@@ -42,16 +42,27 @@ static hr_status kernel_describe(const hr_kernel *k, int i, hr_shape shape, hr_t
     return HR_OK;
 }
 
+/* It is the result that a caller has memory for. */
+static bool has_memory(const hr_kernel *k, hr_tensor *t, size_t bytes)
+{
+    const hr__frame *frame = k->frame;
+    if (!frame->result || bytes != frame->result_bytes || t->dtype == HR_STRING) return false;
+    if (t != &frame->slots[frame->plan->fetch_slot[0]]) return false;
+    t->data = frame->result;
+    return true;
+}
+
 hr_status hr_kernel_output(hr_kernel *k, int i, hr_shape shape, hr_tensor **out, hr_error *err)
 {
     size_t bytes = 0;
     hr_tensor *t = output_of(k, i);
     HR_TRY(kernel_describe(k, i, shape, t, &bytes, err));
+    *out = t;
+    if (has_memory(k, t, bytes)) return HR_OK;
     t->buffer = hr__buffers_get(k->session->buffers, k->frame->run->budget, bytes);
     if (!t->buffer) return hr_no_memory(err, "a tensor");
     t->data = hr_buffer_data(t->buffer);
     if (t->dtype == HR_STRING && bytes) memset(t->data, 0, bytes);
-    *out = t;
     return HR_OK;
 }
 
@@ -69,13 +80,14 @@ hr_status hr_kernel_output_over(hr_kernel *k, int i, int over, hr_shape shape, h
     size_t bytes = 0;
     hr_tensor *t = output_of(k, i);
     HR_TRY(kernel_describe(k, i, shape, t, &bytes, err));
+    *out = t;
+    if (has_memory(k, t, bytes)) return HR_OK;
     hr_tensor *in = &k->frame->slots[k->step->slot[over]];
     if (t->dtype == HR_STRING || bytes != (size_t)in->count * hr_dtype_size(in->dtype) || !hr_kernel_may_write(k, over))
         return hr_kernel_output(k, i, shape, out, err);
     t->buffer = in->buffer;
     t->data = in->data;
     in->buffer = NULL;
-    *out = t;
     return HR_OK;
 }
 
@@ -187,5 +199,5 @@ void hr_kernel_parallel(hr_kernel *k, int64_t count, double nanoseconds,
     const double wanted = (double)count * nanoseconds / PIECE_NS;
     pieces p = {count, wanted < 2 ? 1 : wanted > MAX_PIECES ? MAX_PIECES : (int64_t)wanted, fn, user};
     if (p.pieces > count) p.pieces = count;
-    hr__parallel_for_with(k->session->kernel_workers, p.pieces, kernel_run_piece, &p);
+    hr__parallel_for_with(k->frame->alone ? 0 : k->session->kernel_workers, p.pieces, kernel_run_piece, &p);
 }

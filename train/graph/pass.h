@@ -7,6 +7,7 @@
 #ifndef HR_PASS_H
 #define HR_PASS_H
 
+#include <headrace/control_flow.h>
 #include <headrace/graph_op.h>
 
 #ifdef __cplusplus
@@ -17,7 +18,8 @@ extern "C" {
 typedef struct hr_rewrite hr_rewrite;
 
 /* The graph of the copy: when a pass begins, its nodes 0 ... size - 1 are those that are needed, and an input has a
- * lower number than what takes it. A node that the pass makes comes after them. Names may repeat in it. */
+ * lower number than what takes it. A node that the pass makes comes after them. Names may repeat in it. Functions that
+ * the pass makes in it (hr_function_begin) are the copy's; those of the user's graph are found, too. */
 HR_API hr_graph *hr_rewrite_graph(const hr_rewrite *r);
 /* How many inputs, control inputs and fetches took any output of the node when the pass began. */
 HR_API int hr_rewrite_uses(const hr_rewrite *r, hr_node node);
@@ -27,12 +29,20 @@ HR_API bool hr_rewrite_is_fetched(const hr_rewrite *r, hr_node node);
 HR_API bool hr_rewrite_is_fed(const hr_rewrite *r, hr_node node);
 /* What input i of a node is by now: what took the place of the one that the node was made with. */
 HR_API hr_node hr_rewrite_input(const hr_rewrite *r, hr_node node, int i);
-/* Whoever took `old` takes `by` from now on, which is of its type; fetches, too. Operations (hr_target): whoever waits
+/* Whoever took `old` takes `by` from now on, which is of its type; fetches, too. A node that the pass made comes where
+ * `old` was in the order, or earlier. Operations (hr_target): whoever waits
  * for `old` waits for `by`, which may be no node: for nothing. A cycle that it closes is an error of the pass. */
 HR_API hr_status hr_rewrite_replace(hr_rewrite *r, hr_node old, hr_node by, hr_error *err);
 /* The node waits for these instead of what it waited for. */
 HR_API hr_status hr_rewrite_set_controls(hr_rewrite *r, hr_node node, const hr_node *controls, int count,
                                          hr_error *err);
+
+/* The node computes a function of its inputs alone: whether it runs, once or twice, is seen by nothing else. Not what
+ * takes a variable itself, calls functions, switches or merges. */
+HR_API bool hr_node_is_pure(hr_node node);
+/* A node like `node` in `to`, which is the copy or a function's graph of it: with these inputs, as many as it has, and
+ * these attributes in place of its own of the same names. No control inputs. */
+HR_API hr_node hr_node_copy(hr_graph *to, hr_node node, const hr_node *inputs, const hr_attr *changed, int count);
 
 /* Begins every descriptor. Filled in by HR_GRAPH_PASS_HEAD. */
 #define HR_GRAPH_PASS_HEAD                                                                                             \
@@ -42,7 +52,8 @@ HR_API hr_status hr_rewrite_set_controls(hr_rewrite *r, hr_node node, const hr_n
 
 /* What a session must know of a pass. */
 typedef enum hr_graph_pass_traits {
-    HR_PASS_EXACT = 1, /* gives the same bits: on unless it is turned off */
+    HR_PASS_EXACT = 1,    /* gives the same bits: on unless it is turned off */
+    HR_PASS_FOR_RUNS = 2, /* makes nodes that no file can have: hr_rewrite_new runs it only by name */
 } hr_graph_pass_traits;
 
 /* A pass: its name and what it does. */

@@ -15,15 +15,17 @@ struct hr_rewrite {
     hr_graph *source, *g;
     hr_node *feed, *fetch; /* in the copy */
     int feeds, fetches;
-    int32_t
-        *origin; /* by node of the copy: the user's node; -1: fed, or made by a pass. So are nodes from `origins` on */
+    /* By node of the copy: the user's node; -1: fed, or made by a pass. So are nodes from `origins` on. */
+    int32_t *origin;
     int32_t origins;
+    bool for_tool; /* who wants to find what is fetched by its name */
     /* While a pass runs. */
     bool changed;
     int32_t begun; /* nodes that were there when it began; what is fed are the first ones */
-    int *uses;     /* by node, up to `begun` */
-    hr_node *
-        *place; /* by node, up to `begun`: what takes the place of each output, then of the operation; NULL: none */
+    /* By node, up to `begun`. */
+    int *uses;
+    bool *fetched;
+    hr_node **place; /* what takes the place of each output, then of the operation; NULL: none */
     hr__arena arena; /* of the pass */
 };
 
@@ -326,9 +328,10 @@ hr_status hr__rewrite_begin(hr_graph *g, const hr_node *feeds, int feed_count, c
 {
     hr_rewrite *r = hr_calloc(1, sizeof *r);
     if (!r) return hr_no_memory(err, "a plan");
-    *r = (hr_rewrite){.source = g, .g = hr_graph_new(), .fetches = fetch_count};
+    *r = (hr_rewrite){.source = g, .g = hr_graph_new(), .fetches = fetch_count, .for_tool = names};
     copier c = {.r = r, .g = g, .feeds = feeds, .feed_count = feed_count, .names = names, .err = err};
     if (r->g) r->g->outer = g;
+    if (r->g) r->g->own_library = true;
     const hr_status st = r->g ? copier_run(&c, fetches) : hr_no_memory(err, "a plan");
     hr_free(c.feed_at);
     hr_free(c.next_feed);
@@ -357,9 +360,38 @@ bool hr_rewrite_is_fed(const hr_rewrite *r, hr_node node) { return node.id >= 0 
 
 bool hr_rewrite_is_fetched(const hr_rewrite *r, hr_node node)
 {
-    for (int i = 0; i < r->fetches; i++)
-        if (r->fetch[i].id == node.id) return true;
-    return false;
+    return node.id >= 0 && node.id < r->begun && r->fetched[node.id];
+}
+
+bool hr_node_is_pure(hr_node node)
+{
+    const hr__node *n = hr__node_of(node);
+    if (!n || n->op->traits & (HR_STATEFUL | HR_CALLS | HR_SWITCHES | HR_MERGES)) return false;
+    for (int i = 0; i < n->inputs; i++)
+        if (hr__output_is_ref(n->input[i])) return false;
+    return true;
+}
+
+/* Of the attributes that the signature does not know, those that any node may have. */
+hr_node hr_node_copy(hr_graph *to, hr_node node, const hr_node *inputs, const hr_attr *changed, int count)
+{
+    const hr__node *n = hr__node_of(node);
+    if (!n) return node;
+    hr_attr *attrs = hr_malloc(sizeof *attrs * ((size_t)n->attrs + 1));
+    int kept = 0;
+    if (!attrs) return hr__graph_no_memory(to, "a node");
+    for (int i = 0; i < n->attrs; i++) {
+        if (i >= n->sig->attrs && n->attr[i].name[0] != '_') continue;
+        attrs[kept] = n->attr[i];
+        for (int j = 0; j < count; j++)
+            if (strcmp(changed[j].name, n->attr[i].name) == 0) attrs[kept] = changed[j];
+        kept++;
+    }
+    const hr_node made = hr_new_node(to, n->op->name, .name = n->name, .inputs = inputs, .input_count = n->inputs,
+                                     .attrs = attrs, .attr_count = kept);
+    hr_free(attrs);
+    if (hr_node_exists(made)) hr__node_of(made)->made = n->made;
+    return made;
 }
 
 /* ---- what takes whose place ---- */
@@ -384,6 +416,7 @@ static hr_node resolve(const hr_rewrite *r, hr_node node)
 
 hr_node hr_rewrite_input(const hr_rewrite *r, hr_node node, int i) { return resolve(r, hr_node_input(node, i)); }
 
+/* For a tool, an older node in the place of what is fetched would have another name: an Identity stands between. */
 hr_status hr_rewrite_replace(hr_rewrite *r, hr_node old, hr_node by, hr_error *err)
 {
     const hr__node *n = hr__node_of(old);
@@ -392,6 +425,10 @@ hr_status hr_rewrite_replace(hr_rewrite *r, hr_node old, hr_node by, hr_error *e
         (old.output >= 0 && hr_node_dtype(old) != hr_node_dtype(by)))
         return hr_fail(err, HR_INTERNAL, "graph.pass", "expected a node of the same type in the place of '%s', got %s",
                        hr_node_name(old), hr_node_exists(by) ? hr_node_name(by) : "none");
+    if (r->for_tool && r->fetched[old.id] && old.output >= 0 && by.id < r->begun) {
+        by = hr_new_node(r->g, "Identity", .name = n->name, HR_INPUTS(by));
+        if (!hr_node_exists(by)) return HR_OK; /* the error is the graph's */
+    }
     by = nothing ? (hr_node){r->g, -1, -1} : resolve(r, old.output < 0 ? hr_target(by) : by);
     if (by.id == old.id && by.output == old.output) return HR_OK;
     if (!r->place[old.id]) r->place[old.id] = hr__arena_get(&r->arena, sizeof(hr_node) * ((size_t)n->outputs + 1));
@@ -423,12 +460,17 @@ static hr_status pass_begin(hr_rewrite *r, hr_error *err)
     r->arena = (hr__arena){0};
     r->uses = hr__arena_get(&r->arena, sizeof *r->uses * ((size_t)r->begun + 1));
     r->place = hr__arena_get(&r->arena, sizeof *r->place * ((size_t)r->begun + 1));
-    if (!r->uses || !r->place) return hr_no_memory(err, "a pass");
+    r->fetched = hr__arena_get(&r->arena, sizeof *r->fetched * ((size_t)r->begun + 1));
+    if (!r->uses || !r->place || !r->fetched) return hr_no_memory(err, "a pass");
     for (int32_t id = 0; id < r->begun; id++) {
         for (int i = 0; i < g->nodes[id]->inputs; i++) r->uses[g->nodes[id]->input[i].id]++;
         for (int i = 0; i < g->nodes[id]->controls; i++) r->uses[g->nodes[id]->control[i].id]++;
     }
-    for (int i = 0; i < r->fetches; i++) r->uses[r->fetch[i].id]++;
+    for (int i = 0; i < r->fetches; i++) {
+        if (is_none(r->fetch[i])) continue;
+        r->uses[r->fetch[i].id]++;
+        r->fetched[r->fetch[i].id] = true;
+    }
     return HR_OK;
 }
 
@@ -497,6 +539,17 @@ static hr_status number_nodes(hr_rewrite *r, const walk *w, int32_t *number, hr_
     return HR_OK;
 }
 
+/* A node, or what took the places of its outputs. */
+static hr_status order_from(const hr_rewrite *r, const walk *needed, walk *w, int32_t id, hr_error *err)
+{
+    if (needed->state[id] == DONE || id < r->feeds) HR_TRY(walk_from(w, id, err));
+    for (int i = 0; id < r->begun && r->place[id] && i <= r->g->nodes[id]->outputs; i++) {
+        const hr_node by = r->place[id][i].graph ? resolve(r, r->place[id][i]) : (hr_node){0};
+        if (by.graph && !is_none(by) && needed->state[by.id] == DONE) HR_TRY(walk_from(w, by.id, err));
+    }
+    return HR_OK;
+}
+
 /* What is fed stays first; then what the fetches need. */
 static hr_status order_again(hr_rewrite *r, hr_error *err)
 {
@@ -512,8 +565,7 @@ static hr_status order_again(hr_rewrite *r, hr_error *err)
         r->fetch[i] = resolve(r, r->fetch[i]);
         st = walk_from(&mark, r->fetch[i].id, err);
     }
-    for (int32_t id = 0; st == HR_OK && id < nodes; id++)
-        if (mark.state[id] == DONE || id < r->feeds) st = walk_from(&w, id, err);
+    for (int32_t id = 0; st == HR_OK && id < nodes; id++) st = order_from(r, &mark, &w, id, err);
     if (st == HR_OK) st = number_nodes(r, &w, number, err);
     for (int i = 0; st == HR_OK && i < r->fetches; i++)
         if (!is_none(r->fetch[i])) r->fetch[i].id = number[r->fetch[i].id];
@@ -555,14 +607,15 @@ static bool same_name(const char *name, size_t size, const char *other)
     return strlen(other) == size && memcmp(name, other, size) == 0;
 }
 
-static bool pass_is_on(const hr_graph_pass *pass, const char *passes)
+static bool pass_is_on(const hr_graph_pass *pass, const char *passes, bool for_tool)
 {
     const char *name;
     size_t size;
-    bool on = !passes && pass->traits & HR_PASS_EXACT, off = false;
+    const bool all = !(for_tool && pass->traits & HR_PASS_FOR_RUNS), exact = all && pass->traits & HR_PASS_EXACT;
+    bool on = !passes && exact, off = false;
     while (passes && next_name(&passes, &name, &size)) {
-        on |= same_name(name, size, "all") || same_name(name, size, pass->name) ||
-              (same_name(name, size, "exact") && pass->traits & HR_PASS_EXACT);
+        on |= (same_name(name, size, "all") && all) || (same_name(name, size, "exact") && exact) ||
+              same_name(name, size, pass->name);
         off |= *name == '-' && same_name(name + 1, size - 1, pass->name);
     }
     return on && !off;
@@ -588,7 +641,7 @@ hr_status hr_rewrite_check(const char *passes, hr_error *err)
 hr_status hr__rewrite_run(hr_rewrite *r, const char *passes, hr_error *err)
 {
     for (int i = 0; hr_graph_pass_at(i); i++)
-        if (pass_is_on(hr_graph_pass_at(i), passes)) HR_TRY(pass_run(r, hr_graph_pass_at(i), err));
+        if (pass_is_on(hr_graph_pass_at(i), passes, r->for_tool)) HR_TRY(pass_run(r, hr_graph_pass_at(i), err));
     return HR_OK;
 }
 

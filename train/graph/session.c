@@ -35,7 +35,7 @@ void hr_session_free(hr_session *s)
     if (!s) return;
     if (s->joined) hr__pool_leave(&s->client);
     hr__plans_free(s);
-    hr__callees_free(s);
+    hr__callees_free(&s->callees);
     hr__instance_free(&s->instance);
     hr__resources_leave(s->resources);
     hr__buffers_close(s->buffers);

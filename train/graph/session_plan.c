@@ -436,7 +436,22 @@ static hr_status new_plan(const hr__instance *in, const hr_function *function, c
     HR_TRY(hr_rewrite_check(in->session->passes, err));
     HR_TRY(hr__rewrite_begin(in->graph, feeds, feed_count, fetches, fetch_count, false, &plan->graph, err));
     plan->own = (hr__instance){.graph = hr_rewrite_graph(plan->graph), .session = in->session};
-    return hr__rewrite_run(plan->graph, in->session->passes, err);
+    /* A function that a pass made is what passes have left. */
+    const bool made_by_pass = function && hr__library(function->body)->own_library;
+    return hr__rewrite_run(plan->graph, made_by_pass ? "none" : in->session->passes, err);
+}
+
+/* Plans have callees, and these have plans. */
+void hr__callees_free(hr_callee **list)
+{
+    for (hr_callee *c = *list; c; c = c->next)
+        if (atomic_load(&c->plan)) hr__plan_free(atomic_load(&c->plan));
+    while (*list) {
+        hr_callee *c = *list;
+        *list = c->next;
+        hr__instance_free(&c->instance);
+        hr_free(c);
+    }
 }
 
 void hr__plan_free(hr__plan *plan)
@@ -447,6 +462,7 @@ void hr__plan_free(hr__plan *plan)
         hr__frame_free(frame);
     }
     hr__instance_free(&plan->own);
+    if (plan->graph) hr__callees_free(&hr_rewrite_graph(plan->graph)->callees);
     hr_rewrite_free(plan->graph);
     hr__arena_free(&plan->arena);
     hr_free(plan);

@@ -123,6 +123,7 @@ const hr_graph_op hr_graph_ops_cast_op[] = {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Cast",
         .types = "SrcT:any; DstT:any",
+        .traits = HR_ELEMENT_WISE,
         .shape = hr_infer_unchanged,
         .compute = cast_compute,
         .known = cast_known,

@@ -13,9 +13,9 @@ static bool fold_is_constant(hr_node node)
 /* A function of its inputs alone, which has some. */
 static bool fold_is_pure(hr_node node)
 {
-    const hr_graph_op *op = hr_node_descriptor(node);
-    const unsigned never = HR_STATEFUL | HR_FIXED | HR_CALLS | HR_SWITCHES | HR_MERGES;
-    if (!op->compute || op->traits & never || hr_node_controls(node) > 0 || hr_node_inputs(node) == 0) return false;
+    if (!hr_node_descriptor(node)->compute || !hr_node_is_pure(node) || hr_node_controls(node) > 0 ||
+        hr_node_inputs(node) == 0)
+        return false;
     for (int i = 0; i < hr_node_outputs(node); i++) {
         const hr_dtype dtype = hr_node_dtype(hr_node_output(node, i));
         if (dtype == HR_RESOURCE || dtype == HR_VARIANT) return false;

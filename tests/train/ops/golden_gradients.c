@@ -110,7 +110,7 @@ static bool compare(golden_case *c, gradient_case *k, const case_tensors *in)
     }
     for (int i = 0; i < in->count; i++)
         if (is_float(in->value[i].dtype)) feeds[n++] = (hr_feed){k->input[i], in->value[i]};
-    hr_session *s = hr_session_new(k->g, .workers = &(int){0});
+    hr_session *s = hr_session_new(k->g, .workers = &(int){0}, .passes = getenv("HEADRACE_PASSES"));
     const hr_status st = hr_session_run(s, feeds, n, fetch, fetches, out, &err);
     hr_session_free(s);
     bool fits = st == HR_OK ? !of(c, "error") : case_error_fits(c, c->json, &err);

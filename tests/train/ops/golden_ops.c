@@ -74,7 +74,7 @@ static bool run_and_compare(golden_case *c, const built *b, hr_session *s, const
 static bool values_fit(golden_case *c, const hr_graph_op *op, const case_tensors *in)
 {
     built b = build(c, op, in, CASE_UNKNOWN_SHAPES);
-    hr_session *s = hr_session_new(b.g, .workers = &(int){0});
+    hr_session *s = hr_session_new(b.g, .workers = &(int){0}, .passes = getenv("HEADRACE_PASSES"));
     bool fits = run_and_compare(c, &b, s, in, "expect");
     if (fits && of(c, "expect_second_run")) fits = run_and_compare(c, &b, s, in, "expect_second_run");
     hr_session_free(s);
@@ -200,7 +200,7 @@ static golden_result run_state(golden_case *c)
     b.node = case_node(b.g, op, of(c, "attrs"), inputs, in.count + 1);
     b.outputs = hr_node_outputs(b.node);
     for (int i = 0; i < b.outputs; i++) b.output[i] = hr_node_output(b.node, i);
-    hr_session *s = hr_session_new(b.g, .workers = &(int){0});
+    hr_session *s = hr_session_new(b.g, .workers = &(int){0}, .passes = getenv("HEADRACE_PASSES"));
     hr_tensor begin = {0};
     if (!golden_bool(initial, "uninitialized", false) && golden_tensor(initial, &begin)) {
         hr_session_set(s, v, &begin, NULL);
