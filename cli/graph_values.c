@@ -125,7 +125,7 @@ static hr_status value_escape(value_reader *r)
 
 static hr_status value_string(value_reader *r)
 {
-    void *to;
+    void *to = NULL;
     if (*r->at != '"') return value_wrong(r, "a string in double quotes");
     const size_t begin = r->texts.size;
     for (r->at++; *r->at && *r->at != '"';) {
@@ -156,7 +156,7 @@ static bool value_word(value_reader *r, const char *word)
 
 static hr_status value_number(value_reader *r)
 {
-    void *to;
+    void *to = NULL;
     char digits[64], *end;
     HR_TRY(value_place(r, hr_dtype_size(r->dtype), &to));
     if (class_of(r->dtype) == BOOLEAN) {

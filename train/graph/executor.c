@@ -169,15 +169,16 @@ static void compute_step(hr__frame *frame, const hr__step *step)
 
 /* ---- what has no value ---- */
 
-/* A step runs if all that it waits for has, and gave what it takes; one that merges, if one of its inputs has a value.
+/* A step runs if all that it waits for has, and gave what it takes; one that merges, if one of its inputs has a value,
+ * whatever it waits for.
  * Otherwise nothing that it would give has one. */
 static bool lacks_input(const hr__frame *frame, const hr__step *step)
 {
     int dead = 0;
-    for (int i = 0; i < step->controls; i++)
+    for (int i = 0; i < step->controls && !(step->node->op->traits & HR_MERGES); i++)
         if (frame->dead_step[step->control[i]]) return true;
     for (int i = 0; i < step->node->inputs; i++) dead += frame->dead_slot[step->slot[i]];
-    return step->node->op->traits & HR_MERGES ? dead == step->node->inputs : dead > 0;
+    return step->node->op->traits & HR_MERGES ? dead > 0 && dead == step->node->inputs : dead > 0;
 }
 
 static bool leave_out(hr__frame *frame, const hr__step *step, int32_t index)

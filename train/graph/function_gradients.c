@@ -45,9 +45,10 @@ static const hr_function *function_of(const hr_backward *b, hr_node node, const 
 /* What a gradient is like: as the value is; of a variable, as the variable's value is. */
 static void like(hr_node node, hr_dtype *dtype, hr_shape *shape)
 {
-    const hr_variable_info *info = hr_node_dtype(node) == HR_RESOURCE ? hr_variable_of(node) : NULL;
-    *dtype = info ? info->dtype : hr_node_dtype(node);
-    *shape = info ? info->shape : hr_node_shape(node);
+    hr_handle_info info;
+    const bool known = hr_node_dtype(node) == HR_RESOURCE && hr__handle_known(node, &info);
+    *dtype = known ? info.dtype : hr_node_dtype(node);
+    *shape = known ? info.shape : hr_node_shape(node);
 }
 
 /* Arrays of one function, dropped with the graph. */
@@ -83,6 +84,43 @@ static bool find_connected(const hr_function *f, const bool *flows, bool *connec
     if (!hr__gradients_connect(f->body, e.y, e.ys, e.x, e.xs, found)) return false;
     for (int i = 0; i < f->inputs; i++) connected[i] |= found[i];
     return true;
+}
+
+/* A function of TensorFlow 1's branches: what is computed in one may have no value. */
+static bool has_branches(const hr_graph *body)
+{
+    for (int32_t id = 0; id < body->node_count; id++)
+        if (body->nodes[id]->op->traits & HR_SWITCHES) return true;
+    return false;
+}
+
+static int input_of(const hr_function *f, hr_node node)
+{
+    for (int i = 0; i < f->inputs; i++)
+        if (f->input[i].id == node.id && f->input[i].graph == node.graph) return i;
+    return -1;
+}
+
+/* What is computed in a branch of TensorFlow 1 that was not taken has no value that could be kept. */
+static bool can_be_kept(const hr_backward *b, const hr_function *f, const derivative *d)
+{
+    if (!has_branches(f->body)) return true;
+    for (int i = 0; i < d->needs; i++) {
+        if (input_of(f, d->need[i]) >= 0) continue;
+        refuse(b, "expected no branches of Switch and Merge within a loop or a function that is derived");
+        return false;
+    }
+    return true;
+}
+
+/* A function from a file does not say which variables it takes; a call of it does. */
+static void know_inputs(const hr_backward *b, const hr_function *f, int first)
+{
+    hr_handle_info info;
+    for (int i = 0; i < f->inputs && first + i < b->inputs; i++) {
+        if (hr_node_dtype(f->input[i]) == HR_RESOURCE && !hr__handle_known(f->input[i], &info))
+            hr__know_handle(f->input[i], b->input[first + i]);
+    }
 }
 
 /* The derivative by the wanted inputs; gives zeros for those that nothing flows to. */
@@ -125,7 +163,7 @@ static bool differentiate(const hr_backward *b, const hr_function *f, const bool
     if (f->body->error.code != HR_OK) /* of a body that is finished, nobody else asks */
         hr_node_fail(hr__root(b->graph), f->body->error.code, f->body->error.kind, "function '%s': %s", f->name,
                      f->body->error.text);
-    return made && !failed(b);
+    return made && can_be_kept(b, f, out) && !failed(b);
 }
 
 /* A call of it where gradients are made now. */
@@ -190,13 +228,6 @@ static int output_of(const hr_function *f, hr_node node)
 {
     for (int i = 0; i < f->outputs; i++)
         if (is_same(f->output[i], node)) return i;
-    return -1;
-}
-
-static int input_of(const hr_function *f, hr_node node)
-{
-    for (int i = 0; i < f->inputs; i++)
-        if (f->input[i].id == node.id && f->input[i].graph == node.graph) return i;
     return -1;
 }
 
@@ -413,6 +444,7 @@ static void derive_call(caller *c)
     if (!find_functions(c, b->node)) return;
     const int wanted = find_wanted(c);
     if (wanted <= 0) return;
+    for (int i = 0; i < c->branches; i++) know_inputs(b, c->f[i], c->first);
     for (int i = 0; i < c->branches; i++)
         if (!differentiate(b, c->f[i], c->flows, c->wanted, &c->d[i])) return;
     if (!extend_call(c)) {
@@ -692,6 +724,7 @@ void hr_while_gradient(hr_backward *b)
     }
     l->b = b;
     l->body = function_of(b, b->node, "body", 0);
+    if (l->body) know_inputs(b, l->body, 0);
     bool done = l->body && find_flows(l) && differentiate(b, l->body, l->flows, l->flows, &l->d);
     done = done && extend_loop(l) && find_lists(l);
     if (done) run_back(l);

@@ -61,10 +61,11 @@ hr_node hr_gradient_dense(hr_gradient gradient)
 
 hr_node hr_gradient_zeros(hr_node like)
 {
-    const hr_variable_info *info = hr_node_dtype(like) == HR_RESOURCE ? hr_variable_of(like) : NULL;
-    if (!info) return hr_new_node(like.graph, "ZerosLike", HR_INPUTS(like));
+    hr_handle_info info;
+    if (hr_node_dtype(like) != HR_RESOURCE || !hr__handle_known(like, &info))
+        return hr_new_node(like.graph, "ZerosLike", HR_INPUTS(like));
     const hr_node shape = hr_new_node(like.graph, "VariableShape", HR_INPUTS(like));
-    return hr_new_node(like.graph, "Fill", HR_INPUTS(shape, hr_const_number(like.graph, info->dtype, 0, NULL)));
+    return hr_new_node(like.graph, "Fill", HR_INPUTS(shape, hr_const_number(like.graph, info.dtype, 0, NULL)));
 }
 
 hr_node hr_backward_grad(const hr_backward *b, int i)

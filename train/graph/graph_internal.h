@@ -365,6 +365,8 @@ hr_node hr__node_value(hr_node node);
 
 /* What is known of `like` holds for `node`, too. */
 void hr__know_handle(hr_node node, hr_node like);
+/* What is known of the variable of a handle, or of a read of one, also of one that a function has captured. */
+bool hr__handle_known(hr_node node, hr_handle_info *out);
 /* The handle that a node reads; others as they are. */
 hr_node hr__handle_read(hr_node node);
 /* variables.c: a new variable of that whole name. `piece`: what it is a piece of, or NULL. */

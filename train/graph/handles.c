@@ -55,6 +55,13 @@ hr_node hr__capture_origin(hr_node inner)
     }
 }
 
+/* By a function's input, what it stands for. */
+bool hr__handle_known(hr_node node, hr_handle_info *out)
+{
+    node = hr__handle_read(node);
+    return hr_handle_of(node, out) || hr_handle_of(hr__handle_read(hr__capture_origin(node)), out);
+}
+
 /* ---- variables that the graph knows ---- */
 
 /* A function's variables are those of the outermost graph. */

@@ -46,7 +46,8 @@ static hr_shape bound(const bindings *b, const hr__shape_pattern *p)
     if (p->rest >= 0 && (b->rest.rank < 0 || b->rest.rank + p->rank > HR_MAX_RANK)) return HR_UNKNOWN_SHAPE;
     for (int i = 0; i <= p->rank; i++) {
         for (int j = 0; i == p->rest && j < b->rest.rank; j++) out.dims[out.rank++] = b->rest.dims[j];
-        if (i < p->rank) out.dims[out.rank++] = p->dim[i] <= HR_DIM_LETTER ? b->letter[HR_DIM_LETTER - p->dim[i]] : p->dim[i];
+        if (i < p->rank)
+            out.dims[out.rank++] = p->dim[i] <= HR_DIM_LETTER ? b->letter[HR_DIM_LETTER - p->dim[i]] : p->dim[i];
     }
     return out;
 }

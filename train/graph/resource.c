@@ -137,9 +137,8 @@ hr_status hr_kernel_new_resource(hr_kernel *k, const hr_resource_kind *kind, con
                                  void **thing, hr_error *err)
 {
     *handle = (hr_tensor){0};
-    hr_buffer *buffer =
-        hr__buffers_get_holder(k->session->buffers, k->frame->run->budget, sizeof(run_resource) + kind->size,
-                               run_resource_release);
+    hr_buffer *buffer = hr__buffers_get_holder(k->session->buffers, k->frame->run->budget,
+                                               sizeof(run_resource) + kind->size, run_resource_release);
     if (!buffer) return hr_no_memory(err, "a resource");
     run_resource *made = hr_buffer_data(buffer);
     if (uv_rwlock_init(&made->resource.lock) != 0) {

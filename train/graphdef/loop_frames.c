@@ -204,11 +204,14 @@ static void note_needed(raising *r, hr_node node)
     r->needed[r->needs++] = node.id;
 }
 
-/* What results need, up to where the copying ends. False: more than the loop has. */
-static bool find_needed(raising *r, const hr_node *results, int count)
+/* What results need, up to where the copying ends, and what the end of a turn waits for, if it is the body. False: more
+ * than the loop has. */
+static bool find_needed(raising *r, const hr_node *results, int count, bool body)
 {
     r->needs = 0;
     for (int i = 0; i < count; i++) note_needed(r, resolved(results[i]));
+    for (int i = 0; body && i < r->count; i++)
+        for (int c = 0; c < hr_node_controls(r->next[i]); c++) note_needed(r, resolved(hr_node_control(r->next[i], c)));
     for (int32_t at = 0; at < r->needs; at++) {
         const hr__node *n = r->g->nodes[r->needed[at]];
         if (!n->in_loop && !n->hidden && strcmp(n->op->name, "Const") != 0) return false;
@@ -307,7 +310,7 @@ static hr_status raise_function(raising *r, const char *name, const hr_node *res
                                 const hr_function **f)
 {
     *f = NULL;
-    const bool whole = find_needed(r, results, count);
+    const bool whole = find_needed(r, results, count, all);
     const hr_status st = whole ? make_function(r, name, results, count, all, f) : HR_OK;
     forget_needed(r);
     return st;

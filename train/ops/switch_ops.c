@@ -1,5 +1,5 @@
 /* TensorFlow 1's branches: Switch gives its value to one output and leaves the other without; Merge takes the input that
- * has one. */
+ * has one; ControlTrigger waits for nodes of branches, whether or not they were taken. */
 #include <headrace/kernels.h>
 
 static hr_status switch_shape(hr_infer *s, hr_error *err)
@@ -22,7 +22,11 @@ static hr_status switch_compute(hr_kernel *k, hr_error *err)
 /* What comes back from the branch that was taken; it is zero if nothing does. */
 static void switch_gradient(hr_backward *b)
 {
-    const hr_node both[] = {hr_backward_grad(b, 0), hr_backward_grad(b, 1)};
+    hr_node both[] = {b->grad[0], b->grad[1]};
+    for (int i = 0; i < 2; i++)
+        if (!both[i].graph)
+            both[i] = hr_node_output(
+                hr_new_node(b->graph, "Switch", HR_INPUTS(hr_gradient_zeros(b->input[0]), b->input[1])), i);
     b->out[0] = hr_dense_gradient(hr_new_node(b->graph, "Merge", .inputs = both, .input_count = 2));
 }
 
@@ -65,6 +69,12 @@ static void merge_gradient(hr_backward *b)
     }
 }
 
+static hr_status trigger_compute(hr_kernel *k, hr_error *err)
+{
+    (void)k, (void)err;
+    return HR_OK;
+}
+
 const hr_graph_op hr_graph_ops_switch_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -83,6 +93,12 @@ const hr_graph_op hr_graph_ops_switch_ops[] = {
         .shape = merge_shape,
         .compute = merge_compute,
         .gradient = merge_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ControlTrigger",
+        .traits = HR_CHEAP | HR_MERGES,
+        .compute = trigger_compute,
     },
     HR_GRAPH_OPS_END,
 };

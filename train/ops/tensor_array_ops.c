@@ -192,7 +192,7 @@ static hr_status new_compute(hr_kernel *k, hr_error *err)
 {
     hr_tensor handle, *flow;
     void *thing;
-    int64_t size;
+    int64_t size = 0;
     const hr_view name = hr_attr_string(k->node, "tensor_array_name");
     HR_TRY(size_input(k, &size, err));
     HR_TRY(hr_kernel_new_resource(k, &array_kind, name.size > 0 ? name.data : hr_node_name(k->node), &handle, &thing,
@@ -295,7 +295,7 @@ static hr_status array_index(hr_kernel *k, int64_t *index, hr_error *err)
 static hr_status write_compute(hr_kernel *k, hr_error *err)
 {
     array *a;
-    int64_t index;
+    int64_t index = 0;
     HR_TRY(array_of_type(k, &a, k->input[2]->dtype, err));
     HR_TRY(array_index(k, &index, err));
     HR_TRY(array_write(k, a, index, k->input[2], err));
@@ -305,7 +305,7 @@ static hr_status write_compute(hr_kernel *k, hr_error *err)
 static hr_status read_compute(hr_kernel *k, hr_error *err)
 {
     array *a;
-    int64_t index;
+    int64_t index = 0;
     hr_tensor value;
     HR_TRY(array_of_type(k, &a, hr_attr_type(k->node, "dtype"), err));
     HR_TRY(array_index(k, &index, err));
