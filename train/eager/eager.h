@@ -85,7 +85,7 @@ typedef struct hr_tape_opts {
  * which sticks to the graph ("tape.count"). */
 HR_API hr_tape *hr_tape_begin_with(hr_graph *g, const hr_tape_opts *opts);
 #define hr_tape_begin(...) HR_CALL1_(hr_tape_begin_with, hr_tape_opts, __VA_ARGS__, .struct_size = sizeof(hr_tape_opts))
-HR_API void hr_tape_free(hr_tape *tape); /* drops what it has recorded. NULL: nothing */
+HR_API void hr_tape_free(hr_tape *tape); /* drops what it has recorded; before its graph is freed. NULL: nothing */
 /* Watches a node, or a variable. Nothing flows to what is no float. */
 HR_API void hr_tape_watch(hr_tape *tape, hr_node node);
 HR_API void hr_tape_stop(hr_tape *tape);   /* records nothing, until */

@@ -229,6 +229,19 @@ static hr_status call_later(hr_traced *t, hr_graph *g, const hr_node *inputs, hr
     return g->error.code;
 }
 
+/* Values of the eager graph that are still there. */
+static hr_status check_inputs(const hr_traced *t, const hr_node *inputs, hr_error *err)
+{
+    for (int i = 0; i < t->inputs; i++)
+        if (inputs[i].graph != t->e->graph || !hr_node_exists(inputs[i]))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.input",
+                           "%s: expected as input %d a node of the eager graph, got %s", t->name, i,
+                           !inputs[i].graph                 ? "none"
+                           : inputs[i].graph == t->e->graph ? "one that failed"
+                                                            : "one of another graph");
+    return HR_OK;
+}
+
 hr_status hr_traced_call(hr_traced *t, const hr_node *inputs, hr_node *results, hr_error *err)
 {
     if (!t || (!inputs && t->inputs) || (!results && t->results))
@@ -237,7 +250,10 @@ hr_status hr_traced_call(hr_traced *t, const hr_node *inputs, hr_node *results, 
     hr_graph *g = t->e->graph, *innermost = hr__innermost(g);
     for (int i = 0; i < t->results; i++) results[i] = hr_failed_node(innermost);
     if (innermost != g) return call_later(t, innermost, inputs, results, err);
-    if (g->error.code == HR_OK) return call_now(t, inputs, results, err);
+    if (g->error.code == HR_OK) {
+        HR_TRY(check_inputs(t, inputs, err));
+        return call_now(t, inputs, results, err);
+    }
     if (err) *err = g->error;
     return g->error.code;
 }

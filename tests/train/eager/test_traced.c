@@ -79,6 +79,23 @@ static void it_is_traced_once_for_each_signature(void **state)
     hr_traced_free(t);
 }
 
+static void a_node_of_another_graph_is_refused(void **state)
+{
+    (void)state;
+    hr_node out;
+    hr_traced *t = hr_trace(g, square_plus_one, 1, 1, NULL, .name = "f");
+    hr_graph *other = hr_eager_new(), *plain = hr_graph_new();
+    const hr_node elsewhere[] = {hr_scalar(other, HR_FLOAT, 1), hr_scalar(plain, HR_FLOAT, 1), {0}};
+    for (int i = 0; i < 3; i++) {
+        assert_status(hr_traced_call(t, &elsewhere[i], &out, &err), HR_INVALID_ARGUMENT);
+        assert_false(hr_node_exists(out));
+    }
+    assert_exactly(value_of(call(t, number(2))), 5);
+    hr_traced_free(t);
+    hr_graph_free(other);
+    hr_graph_free(plain);
+}
+
 /* As tf.function(reduce_retracing=True): [2], then [3] as [None], which takes [4] as well; [2] keeps its own. */
 static void shapes_that_differ_are_traced_as_one(void **state)
 {
@@ -637,6 +654,7 @@ int main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, make_graph, free_graph)
     const struct CMUnitTest tests[] = {
         T(it_is_traced_once_for_each_signature),
+        T(a_node_of_another_graph_is_refused),
         T(shapes_that_differ_are_traced_as_one),
         T(an_input_signature_is_traced_once_and_takes_nothing_else),
         T(values_and_variables_are_captured_and_effects_are_in_order),
