@@ -8,6 +8,7 @@
 #include "example_ops.h"
 
 #include <headrace/graph_op_conformance.h>
+#include <headrace/ops.h>
 #include <stdio.h>
 
 /* What the suite cannot know. */
