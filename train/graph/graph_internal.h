@@ -30,7 +30,7 @@ void hr__arena_free(hr__arena *arena);
 typedef struct hr__opdef {
     const char *name, *inputs, *outputs, *attrs, *flags;
 } hr__opdef;
-const hr__opdef *hr__opdef_named(const char *name); /* NULL: there is none */
+bool hr__opdef_named(const char *name, hr__opdef *out); /* false: there is none */
 /* The graph version from which on TensorFlow has the op no more; 0: it has it still. */
 int hr__op_removed_in(const char *name);
 extern const hr__descriptor_kind hr__graph_ops;

@@ -4,23 +4,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const hr__opdef defs[] = {
-#define HR_OPDEF(name, inputs, outputs, attrs, flags) {name, inputs, outputs, attrs, flags},
+/* The lines of opdefs.def, each five strings one after the other, found by offset: pointers to them would have to be
+ * relocated whenever the library is loaded. */
+#define OPDEF_FIELD(line) OPDEF_FIELD_(line)
+#define OPDEF_FIELD_(line) line_##line
+typedef struct opdef_texts {
+#define HR_OPDEF(name, inputs, outputs, attrs, flags)                                                                  \
+    char OPDEF_FIELD(__LINE__)[sizeof(name "\0" inputs "\0" outputs "\0" attrs "\0" flags)];
+#include "train/graph/opdefs.def"
+#undef HR_OPDEF
+} opdef_texts;
+
+static const opdef_texts opdefs = {
+#define HR_OPDEF(name, inputs, outputs, attrs, flags) name "\0" inputs "\0" outputs "\0" attrs "\0" flags,
 #include "train/graph/opdefs.def"
 #undef HR_OPDEF
 };
 
-static int by_name(const void *name, const void *def) { return strcmp(name, ((const hr__opdef *)def)->name); }
+static const uint32_t opdef_at[] = {
+#define HR_OPDEF(name, inputs, outputs, attrs, flags) offsetof(opdef_texts, OPDEF_FIELD(__LINE__)),
+#include "train/graph/opdefs.def"
+#undef HR_OPDEF
+};
 
-const hr__opdef *hr__opdef_named(const char *name)
+static const char *opdef_text(const uint32_t *at) { return (const char *)&opdefs + *at; }
+
+static int by_name(const void *name, const void *at) { return strcmp(name, opdef_text(at)); }
+
+bool hr__opdef_named(const char *name, hr__opdef *out)
 {
-    return bsearch(name, defs, sizeof defs / sizeof *defs, sizeof *defs, by_name);
+    const uint32_t *at = bsearch(name, opdef_at, sizeof opdef_at / sizeof *opdef_at, sizeof *opdef_at, by_name);
+    const char **const string[] = {&out->name, &out->inputs, &out->outputs, &out->attrs, &out->flags};
+    const char *next = at ? opdef_text(at) : NULL;
+    for (size_t i = 0; next && i < sizeof string / sizeof *string; i++) {
+        *string[i] = next;
+        next += strlen(next) + 1;
+    }
+    return at != NULL;
 }
 
 int hr__op_removed_in(const char *name)
 {
-    const hr__opdef *def = hr__opdef_named(name);
-    const char *since = def ? strchr(def->flags, 'D') : NULL;
+    hr__opdef def;
+    const char *since = hr__opdef_named(name, &def) ? strchr(def.flags, 'D') : NULL;
     return since ? atoi(since + 1) : 0;
 }
 
@@ -78,7 +104,8 @@ const hr__signature *hr__graph_signature(hr_graph *g, const char *name, hr_error
 {
     const int known = hr__map_index(&g->signature_names, name);
     if (known >= 0) return g->signatures[known];
-    const hr__opdef *def = hr__opdef_named(name);
+    hr__opdef known_def;
+    const hr__opdef *def = hr__opdef_named(name, &known_def) ? &known_def : NULL;
     const hr_graph_op *op = op_named(g, name);
     if (!op && !def) {
         hr_fail(err, HR_NOT_FOUND, "graph.op",

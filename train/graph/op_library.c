@@ -111,7 +111,8 @@ static hr_status check_names(const hr__registered *r, hr_error *err)
 static hr_status check_signature(const hr_graph_op *op, hr_error *err)
 {
     hr__arena arena = {0};
-    const hr__opdef *def = hr__opdef_named(op->name);
+    hr__opdef known_def;
+    const hr__opdef *def = hr__opdef_named(op->name, &known_def) ? &known_def : NULL;
     hr__signature *own = hr__arena_get(&arena, sizeof *own), *known = hr__arena_get(&arena, sizeof *known);
     hr_status st = own && known ? hr__signature_parse(&arena, op, def, own, err) : hr_no_memory(err, "a signature");
     if (st == HR_OK && def) {

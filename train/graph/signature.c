@@ -193,19 +193,26 @@ static hr_status parse_string(cursor *c, hr_view *out)
     return HR_OK;
 }
 
-/* "[1, 1, 1, 1]"; of other lists than ints only "[]". */
+/* "[1, 1, 1, 1]", "[0.75, 1.33]"; of other lists only "[]". */
 static hr_status parse_list(cursor *c, hr_attr_def *a)
 {
-    int64_t values[16];
+    int64_t ints[17] = {0};
+    float floats[17] = {0};
+    const bool whole = a->kind == HR_ATTR_INTS;
     while (!signature_take(c, ']')) {
         char *end;
-        if (a->kind != HR_ATTR_INTS || a->value.count == 16) return signature_refuse(c, "']'");
-        values[a->value.count++] = strtoll(c->at, &end, 10);
+        if ((!whole && a->kind != HR_ATTR_FLOATS) || a->value.count == 16) return signature_refuse(c, "']'");
+        if (whole)
+            ints[a->value.count++] = strtoll(c->at, &end, 10);
+        else
+            floats[a->value.count++] = strtof(c->at, &end);
         if (end == c->at) return signature_refuse(c, "a number");
         c->at = end;
         signature_take(c, ',');
     }
-    a->value.ints = hr__arena_copy(c->arena, values, sizeof *values * (size_t)(a->value.count + 1));
+    const size_t count = (size_t)(a->value.count + 1);
+    a->value.ints = whole ? hr__arena_copy(c->arena, ints, sizeof *ints * count)
+                          : hr__arena_copy(c->arena, floats, sizeof *floats * count);
     return a->value.ints ? HR_OK : hr_no_memory(c->err, "a signature");
 }
 

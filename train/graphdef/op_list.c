@@ -89,7 +89,8 @@ static proto_op *op_message(hr__arena *arena, const hr__signature *sig)
 {
     proto_op *m = hr__arena_get(arena, sizeof *m);
     if (!m) return NULL;
-    const hr__opdef *def = hr__opdef_named(sig->op->name);
+    hr__opdef known_def;
+    const hr__opdef *def = hr__opdef_named(sig->op->name, &known_def) ? &known_def : NULL;
     headrace__proto__op_def__init(m);
     m->name = lent(sig->op->name);
     m->input_arg = arg_messages(arena, sig, sig->input, sig->inputs);

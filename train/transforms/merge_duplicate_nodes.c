@@ -31,10 +31,10 @@ static hr_status describe(hr__draft *d, int node, char **key, size_t *size, hr_e
 static bool may_merge(const hr__draft *d, int node)
 {
     const hr_graph_op *op = hr_node_descriptor(hr_graph_node(d->source, d->node[node]->name));
-    const hr__opdef *def = hr__opdef_named(d->node[node]->op);
+    hr__opdef def;
     const unsigned never = HR_STATEFUL | HR_CALLS | HR_SWITCHES | HR_MERGES;
     if (hr__draft_is_fed(d, node) || strcmp(d->node[node]->op, "Placeholder") == 0) return false;
-    if (!def || strchr(def->flags, 'S')) return false;
+    if (!hr__opdef_named(d->node[node]->op, &def) || strchr(def.flags, 'S')) return false;
     return !op || strcmp(op->name, d->node[node]->op) != 0 || !(op->traits & never);
 }
 

@@ -266,7 +266,8 @@ static void an_error_names_node_and_shapes_and_sticks(void **state)
     assert_false(hr_node_exists(bad));
     assert_false(hr_node_exists(after));
     assert_text_begins(hr_graph_error(g)->text, "node 'dnn/MatMul' (MatMul), made at test_graph.c:");
-    assert_text_contains(hr_graph_error(g)->text, ": expected inner dimensions to agree, with input shapes: [512,3], [4,1]");
+    assert_text_contains(hr_graph_error(g)->text,
+                         ": expected inner dimensions to agree, with input shapes: [512,3], [4,1]");
     hr_session *s = hr_session_new(g, .workers = &(int){0});
     hr_error err;
     assert_status(hr_session_run(s, NULL, 0, &a, 1, NULL, &err), HR_INVALID_ARGUMENT);
@@ -429,6 +430,19 @@ static void a_node_without_a_kernel_is_made_and_does_not_run(void **state)
     hr_session_free(s);
 }
 
+static void an_op_without_a_kernel_has_its_default_values(void **state)
+{
+    (void)state;
+    const hr_node size = hr_placeholder(g, HR_INT32, HR_SHAPE(3)),
+                  boxes = hr_placeholder(g, HR_FLOAT, HR_SHAPE(1, 1, 4));
+    const hr_node crop = hr_new_node(g, "SampleDistortedBoundingBox", HR_INPUTS(size, boxes));
+    const hr_attr *ratios = hr_node_attr(crop, "aspect_ratio_range");
+    assert_int_equal(hr_attr_int(crop, "max_attempts"), 100);
+    assert_non_null(ratios);
+    assert_int_equal(ratios->count, 2);
+    assert_true(ratios->floats[0] == .75F && ratios->floats[1] == 1.33F);
+}
+
 static void collections_keep_their_order(void **state)
 {
     (void)state;
@@ -508,6 +522,7 @@ int main(void)
         TEST(a_word_that_the_op_does_not_know_is_refused),
         TEST(an_attribute_that_the_op_does_not_know_is_refused),
         TEST(a_node_without_a_kernel_is_made_and_does_not_run),
+        TEST(an_op_without_a_kernel_has_its_default_values),
         TEST(every_built_in_op_has_a_sound_signature),
         TEST(collections_keep_their_order),
         TEST(seeds_follow_tensorflows_rule),

@@ -35,8 +35,9 @@ hr_node case_input(hr_graph *g, const hr_tensor *value, case_inputs how)
 static const char *declared(const hr_graph_op *op, const char *name)
 {
     const size_t size = strlen(name);
-    const hr__opdef *def = hr__opdef_named(op->name);
-    for (const char *at = def ? def->attrs : op->attrs; at; at = strchr(at, ';')) {
+    hr__opdef def;
+    const bool known = hr__opdef_named(op->name, &def);
+    for (const char *at = known ? def.attrs : op->attrs; at; at = strchr(at, ';')) {
         while (*at == ';' || *at == ' ') at++;
         if (strncmp(at, name, size) == 0 && at[size] == ':') return at + size + 1 + (at[size + 1] == ' ');
     }

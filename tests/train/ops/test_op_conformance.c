@@ -150,9 +150,10 @@ static void every_signature_is_read(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         hr_error err = {0};
         const hr_graph_op bare = {.head = HR_GRAPH_OP_HEAD, .name = names[i]}, *op = hr_graph_op_named(names[i]);
-        const hr__opdef *def = hr__opdef_named(names[i]);
-        assert_non_null(def);
-        assert_ok(hr__signature_parse(&signatures, op ? op : &bare, def, sig, &err), &err);
+        hr__opdef def;
+        assert_true(hr__opdef_named(names[i], &def));
+        assert_string_equal(def.name, names[i]);
+        assert_ok(hr__signature_parse(&signatures, op ? op : &bare, &def, sig, &err), &err);
         if (op && (op->inputs || op->outputs || op->attrs)) fail_msg("%s has a signature of its own", names[i]);
     }
     hr__arena_free(&signatures);

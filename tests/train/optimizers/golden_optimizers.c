@@ -88,12 +88,13 @@ static golden_result run_kernel(golden_case *c)
     hr_node in[MAX];
     char name[64];
     int count = 0;
-    const hr__opdef *def = hr__opdef_named(op->name);
-    const char *at = def ? def->inputs : op->inputs;
+    hr__opdef def;
+    const bool known = hr__opdef_named(op->name, &def);
+    const char *at = known ? def.inputs : op->inputs;
     while (count < MAX && next_input(&at, name, sizeof name)) {
         hr_tensor value;
         const cJSON *variable = golden_get(variables, name);
-        const bool reference = variable && def && strstr(def->inputs, "ref T");
+        const bool reference = variable && known && strstr(def.inputs, "ref T");
         if (!golden_tensor(variable ? variable : golden_get(inputs, name), &value)) break;
         in[count++] = reference  ? make_reference(g, name, &value)
                       : variable ? make_variable(g, name, &value)
