@@ -1,9 +1,13 @@
 /* Random values, bit for bit TensorFlow's: Philox 4x32-10 with the two seeds as key and counter. Each node goes on
  * where its last run ended. */
 #include <headrace/kernels.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include <sys/random.h>
+
+/* TensorFlow's numbers of algorithms. */
+enum { PHILOX = 1, AUTO_SELECT = 3 };
 
 typedef struct philox {
     uint32_t key[2], counter[4];
@@ -49,156 +53,178 @@ static void skip_blocks(philox *p, uint64_t blocks)
 
 /* ---- from bits to values ---- */
 
-static float uniform_f32(uint32_t x)
+/* The lowest bits as mantissa of a number from 1 on, less 1. */
+static float uniform_of_f16(uint32_t x) { return (float)(x & 0x3ff) / 0x400; }
+static float uniform_of_bf16(uint32_t x) { return (float)(x & 0x7f) / 0x80; }
+static float uniform_of_f32(uint32_t x) { return (float)(x & 0x7fffff) / 0x800000; }
+static double uniform_of_f64(uint32_t x0, uint32_t x1)
 {
-    const uint32_t bits = 0x3f800000u | (x & 0x7fffffu);
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value - 1;
+    return (double)((uint64_t)(x0 & 0xfffff) << 32 | x1) / 0x10000000000000;
 }
 
-static double uniform_f64(uint32_t x0, uint32_t x1)
+static void normal_pair(const uint32_t *x, float out[2])
 {
-    const uint64_t bits = UINT64_C(1023) << 52 | (uint64_t)(x0 & 0xfffffu) << 32 | x1;
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value - 1;
-}
-
-static void normal_f32(const uint32_t x[2], float out[2])
-{
-    const float u = uniform_f32(x[0]), u1 = u < 1e-7f ? 1e-7f : u;
-    const float v = (float)(2 * 3.14159265358979323846) * uniform_f32(x[1]), r = sqrtf(-2 * logf(u1));
+    const float u = uniform_of_f32(x[0]), u1 = u < 1e-7f ? 1e-7f : u;
+    const float v = (float)(2 * 3.14159265358979323846) * uniform_of_f32(x[1]), r = sqrtf(-2 * logf(u1));
     out[0] = sinf(v) * r;
     out[1] = cosf(v) * r;
 }
 
-static void normal_f64(const uint32_t x[4], double out[2])
+static void normal_pair_f64(const uint32_t *x, double out[2])
 {
-    const double u = uniform_f64(x[0], x[1]), u1 = u < 1e-7 ? 1e-7 : u;
-    const double v = 2 * 3.14159265358979323846 * uniform_f64(x[2], x[3]), r = sqrt(-2 * log(u1));
+    const double u = uniform_of_f64(x[0], x[1]), u1 = u < 1e-7 ? 1e-7 : u;
+    const double v = 2 * 3.14159265358979323846 * uniform_of_f64(x[2], x[3]), r = sqrt(-2 * log(u1));
     out[0] = sin(v) * r;
     out[1] = cos(v) * r;
 }
 
-/* Values of one group: 4 floats or int32, 2 doubles or int64. `group` is its number. */
-typedef void group_fn(const philox *p, uint64_t group, void *out, const int64_t *range);
+/* Values of group number `group`, of the bits of one block: 2 of 8 bytes, or 4 of fewer. Beyond two deviations a value
+ * is drawn again; a group has 64 blocks a value of its own for that. */
+typedef void group_fn(const philox *p, uint64_t group, void *out, const uint64_t *range);
 
-static void uniform_group_f32(const philox *p, uint64_t group, void *out, const int64_t *range)
-{
-    uint32_t x[4];
-    (void)range;
-    block_at(p, group, x);
-    for (int i = 0; i < 4; i++) ((float *)out)[i] = uniform_f32(x[i]);
-}
-
-static void uniform_group_f64(const philox *p, uint64_t group, void *out, const int64_t *range)
-{
-    uint32_t x[4];
-    (void)range;
-    block_at(p, group, x);
-    for (int i = 0; i < 2; i++) ((double *)out)[i] = uniform_f64(x[2 * i], x[2 * i + 1]);
-}
-
-static void normal_group_f32(const philox *p, uint64_t group, void *out, const int64_t *range)
-{
-    uint32_t x[4];
-    (void)range;
-    block_at(p, group, x);
-    normal_f32(x, out);
-    normal_f32(x + 2, (float *)out + 2);
-}
-
-static void normal_group_f64(const philox *p, uint64_t group, void *out, const int64_t *range)
-{
-    uint32_t x[4];
-    (void)range;
-    block_at(p, group, x);
-    normal_f64(x, out);
-}
-
-/* Beyond two deviations a value is drawn again; a group has 256 blocks of its own for that. */
-static void truncated_group_f32(const philox *p, uint64_t group, void *out, const int64_t *range)
-{
-    uint32_t x[4];
-    float pair[2];
-    int kept = 0;
-    (void)range;
-    for (int draw = 0; kept < 4; draw++) {
-        if (draw % 2 == 0) block_at(p, group * 256 + (uint64_t)draw / 2, x);
-        normal_f32(x + draw % 2 * 2, pair);
-        for (int i = 0; i < 2 && kept < 4; i++)
-            if (fabsf(pair[i]) < 2) ((float *)out)[kept++] = pair[i];
+#define FLOAT_GROUPS(T, V, U, DTYPE, S, A, B)                                                                          \
+    static void uniform_##S(const philox *p, uint64_t group, void *out, const uint64_t *range)                         \
+    {                                                                                                                  \
+        uint32_t x[4];                                                                                                 \
+        (void)range;                                                                                                   \
+        block_at(p, group, x);                                                                                         \
+        for (int i = 0; i < 4; i++) ((T *)out)[i] = HR_PUT(S, T, uniform_of_##S(x[i]));                                \
+    }                                                                                                                  \
+    static void normal_##S(const philox *p, uint64_t group, void *out, const uint64_t *range)                          \
+    {                                                                                                                  \
+        uint32_t x[4];                                                                                                 \
+        float pair[2];                                                                                                 \
+        (void)range;                                                                                                   \
+        block_at(p, group, x);                                                                                         \
+        for (int i = 0; i < 4; i++) {                                                                                  \
+            if (i % 2 == 0) normal_pair(x + i, pair);                                                                  \
+            ((T *)out)[i] = HR_PUT(S, T, pair[i % 2]);                                                                 \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void truncated_##S(const philox *p, uint64_t group, void *out, const uint64_t *range)                       \
+    {                                                                                                                  \
+        uint32_t x[4];                                                                                                 \
+        float pair[2];                                                                                                 \
+        int kept = 0;                                                                                                  \
+        (void)range;                                                                                                   \
+        for (int draw = 0; kept < 4; draw++) {                                                                         \
+            if (draw % 2 == 0) block_at(p, group * 256 + (uint64_t)draw / 2, x);                                       \
+            normal_pair(x + draw % 2 * 2, pair);                                                                       \
+            for (int i = 0; i < 2 && kept < 4; i++)                                                                    \
+                if (fabsf(pair[i]) < 2) ((T *)out)[kept++] = HR_PUT(S, T, pair[i]);                                    \
+        }                                                                                                              \
     }
+HR_EACH_TYPE(FLOAT_GROUPS, ~, ~, float32, halves)
+
+static void uniform_f64(const philox *p, uint64_t group, void *out, const uint64_t *range)
+{
+    uint32_t x[4];
+    (void)range;
+    block_at(p, group, x);
+    for (int i = 0; i < 2; i++) ((double *)out)[i] = uniform_of_f64(x[2 * i], x[2 * i + 1]);
 }
 
-static void truncated_group_f64(const philox *p, uint64_t group, void *out, const int64_t *range)
+static void normal_f64(const philox *p, uint64_t group, void *out, const uint64_t *range)
+{
+    uint32_t x[4];
+    (void)range;
+    block_at(p, group, x);
+    normal_pair_f64(x, out);
+}
+
+static void truncated_f64(const philox *p, uint64_t group, void *out, const uint64_t *range)
 {
     uint32_t x[4];
     double pair[2];
     int kept = 0;
     (void)range;
     for (uint64_t draw = 0; kept < 2; draw++) {
-        block_at(p, group * 256 + draw, x);
-        normal_f64(x, pair);
+        block_at(p, group * 128 + draw, x);
+        normal_pair_f64(x, pair);
         for (int i = 0; i < 2 && kept < 2; i++)
             if (fabs(pair[i]) < 2) ((double *)out)[kept++] = pair[i];
     }
 }
 
-/* minval + x mod (maxval - minval), without overflow. */
-static void int_group_i32(const philox *p, uint64_t group, void *out, const int64_t *range)
+/* All bits, and minval + bits mod (maxval - minval), which wraps. */
+static void bits_w4(const philox *p, uint64_t group, void *out, const uint64_t *range)
 {
-    uint32_t x[4];
-    block_at(p, group, x);
-    for (int i = 0; i < 4; i++)
-        ((int32_t *)out)[i] = (int32_t)((uint32_t)range[0] + x[i] % (uint32_t)(range[1] - range[0]));
+    (void)range;
+    block_at(p, group, out);
 }
 
-static void int_group_i64(const philox *p, uint64_t group, void *out, const int64_t *range)
+static void bits_w8(const philox *p, uint64_t group, void *out, const uint64_t *range)
 {
     uint32_t x[4];
+    (void)range;
     block_at(p, group, x);
-    for (int i = 0; i < 2; i++) {
-        const uint64_t bits = (uint64_t)x[2 * i + 1] << 32 | x[2 * i];
-        ((int64_t *)out)[i] = (int64_t)((uint64_t)range[0] + bits % ((uint64_t)range[1] - (uint64_t)range[0]));
-    }
+    for (int i = 0; i < 2; i++) ((uint64_t *)out)[i] = (uint64_t)x[2 * i + 1] << 32 | x[2 * i];
+}
+
+static void between_w4(const philox *p, uint64_t group, void *out, const uint64_t *range)
+{
+    uint32_t *x = out;
+    block_at(p, group, x);
+    for (int i = 0; i < 4; i++) x[i] = (uint32_t)range[0] + x[i] % (uint32_t)(range[1] - range[0]);
+}
+
+static void between_w8(const philox *p, uint64_t group, void *out, const uint64_t *range)
+{
+    uint64_t *x = out;
+    bits_w8(p, group, x, range);
+    for (int i = 0; i < 2; i++) x[i] = range[0] + x[i] % (range[1] - range[0]);
 }
 
 /* ---- the node's own stream ---- */
 
-typedef struct random_state {
-    philox philox;
-    group_fn *group;
-} random_state;
+#define INTEGER_GROUPS(NAME)                                                                                           \
+    (const hr_type_kernel[])                                                                                           \
+    {                                                                                                                  \
+        {HR_INT32, (void (*)(void))NAME##_w4, NULL}, {HR_UINT32, (void (*)(void))NAME##_w4, NULL},                     \
+            {HR_INT64, (void (*)(void))NAME##_w8, NULL}, {HR_UINT64, (void (*)(void))NAME##_w8, NULL},                 \
+        {                                                                                                              \
+            HR_INVALID_DTYPE, NULL, NULL                                                                               \
+        }                                                                                                              \
+    }
 
+/* How an op draws, by a part of its name, and by type. */
+static const struct random_kind {
+    const char *name;
+    const hr_type_kernel *group;
+} random_kinds[] = {
+    {"UniformFullInt", INTEGER_GROUPS(bits)},         {"UniformInt", INTEGER_GROUPS(between)},
+    {"Uniform", HR_KERNELS(uniform, floats, halves)}, {"TruncatedNormal", HR_KERNELS(truncated, floats, halves)},
+    {"Normal", HR_KERNELS(normal, floats, halves)},
+};
+
+/* NULL: the op makes no values of that type. */
 static group_fn *random_group_of(const char *op, hr_dtype dtype)
 {
-    const bool wide = dtype == HR_DOUBLE || dtype == HR_INT64;
-    if (strcmp(op, "RandomUniform") == 0) return wide ? uniform_group_f64 : uniform_group_f32;
-    if (strcmp(op, "RandomStandardNormal") == 0) return wide ? normal_group_f64 : normal_group_f32;
-    if (strcmp(op, "TruncatedNormal") == 0) return wide ? truncated_group_f64 : truncated_group_f32;
-    return wide ? int_group_i64 : int_group_i32;
+    size_t i = 0;
+    while (i < sizeof random_kinds / sizeof *random_kinds && !strstr(op, random_kinds[i].name)) i++;
+    if (i == sizeof random_kinds / sizeof *random_kinds) return NULL;
+    const hr_type_kernel *line = hr_kernel_of_type(random_kinds[i].group, dtype);
+    return line ? (group_fn *)line->run : NULL;
 }
 
 static hr_status random_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
 {
     (void)session;
-    random_state *st = state;
+    philox *own = state;
     uint64_t seeds[2] = {(uint64_t)hr_attr_int(node, "seed"), (uint64_t)hr_attr_int(node, "seed2")};
     if (seeds[0] == 0 && seeds[1] == 0 && getentropy(seeds, sizeof seeds) != 0)
         return hr_fail(err, HR_UNAVAILABLE, "graph.random",
                        "expected random bytes from the system for a seed, got none");
-    st->philox = (philox){{(uint32_t)seeds[0], (uint32_t)(seeds[0] >> 32)},
-                          {0, 0, (uint32_t)seeds[1], (uint32_t)(seeds[1] >> 32)}};
-    st->group = random_group_of(hr_node_op(node), hr_node_dtype(node));
+    *own = (philox){{(uint32_t)seeds[0], (uint32_t)(seeds[0] >> 32)},
+                    {0, 0, (uint32_t)seeds[1], (uint32_t)(seeds[1] >> 32)}};
     return HR_OK;
 }
 
 typedef struct draw {
-    const random_state *state;
+    const philox *from;
+    group_fn *group;
     hr_tensor *out;
-    const int64_t *range;
+    uint64_t range[2];
     int64_t each; /* values a group */
 } draw;
 
@@ -207,38 +233,40 @@ static void draw_groups(int64_t first, int64_t last, void *user)
     const draw *d = user;
     const size_t size = hr_dtype_size(d->out->dtype);
     for (int64_t g = first; g < last; g++) {
-        double values[4];
+        uint64_t values[4];
         const int64_t at = g * d->each, left = d->out->count - at;
-        d->state->group(&d->state->philox, (uint64_t)g, values, d->range);
+        d->group(d->from, (uint64_t)g, values, d->range);
         memcpy((char *)d->out->data + (size_t)at * size, values, (size_t)(left < d->each ? left : d->each) * size);
     }
 }
 
-static hr_status range_of(const hr_tensor *min, const hr_tensor *max, int64_t *range, hr_error *err)
+static hr_status range_of(const hr_tensor *min, const hr_tensor *max, uint64_t *range, hr_error *err)
 {
-    if (min->count != 1 || max->count != 1)
+    if (min->shape.rank != 0 || max->shape.rank != 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected scalars minval and maxval");
-    range[0] = hr_int_at(min, 0);
-    range[1] = hr_int_at(max, 0);
-    if (range[0] < range[1]) return HR_OK;
-    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range", "Need minval < maxval, got %lld >= %lld",
-                   (long long)range[0], (long long)range[1]);
+    const int64_t from = hr_int_at(min, 0), to = hr_int_at(max, 0);
+    range[0] = (uint64_t)from;
+    range[1] = (uint64_t)to;
+    if (from < to) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range", "Need minval < maxval, got %lld >= %lld", (long long)from,
+                   (long long)to);
 }
 
-static hr_status random_compute(hr_kernel *k, hr_error *err)
+/* Values of the shape in input 0, of integers between inputs `bounds` and `bounds` + 1, if there are. `from` goes on. */
+static hr_status draw_values(hr_kernel *k, philox *from, int bounds, hr_error *err)
 {
-    random_state *st = k->state;
     hr_shape shape;
-    int64_t range[2] = {0, 0};
-    draw d = {.state = st, .range = range};
+    draw d = {.from = from, .group = random_group_of(hr_node_op(k->node), hr_node_dtype(k->node))};
     HR_TRY(hr_shape_input(k->input[0], &shape, err));
     HR_TRY(hr_kernel_output(k, 0, shape, &d.out, err));
-    if (d.out->count && k->inputs > 2) HR_TRY(range_of(k->input[1], k->input[2], range, err));
+    if (d.out->count && k->inputs > bounds) HR_TRY(range_of(k->input[bounds], k->input[bounds + 1], d.range, err));
     d.each = hr_dtype_size(d.out->dtype) == 8 ? 2 : 4;
     hr_kernel_parallel(k, (d.out->count + d.each - 1) / d.each, 60, draw_groups, &d);
-    skip_blocks(&st->philox, (uint64_t)d.out->count * 256);
+    skip_blocks(from, (uint64_t)d.out->count * 256);
     return HR_OK;
 }
+
+static hr_status random_compute(hr_kernel *k, hr_error *err) { return draw_values(k, k->state, 1, err); }
 
 /* As many values as another node has, often in batches of any size: what is known of that one is known of this. */
 static hr_status random_shape(hr_infer *s, hr_error *err)
@@ -267,7 +295,7 @@ static void shuffle_order(const philox *p, uint32_t *order, uint32_t rows)
 
 static hr_status shuffle_compute(hr_kernel *k, hr_error *err)
 {
-    random_state *st = k->state;
+    philox *own = k->state;
     const hr_tensor *in = k->input[0];
     hr_tensor scratch, *out;
     const int64_t rows = in->shape.rank > 0 ? in->shape.dims[0] : 1;
@@ -278,8 +306,8 @@ static hr_status shuffle_compute(hr_kernel *k, hr_error *err)
     uint32_t *order = hr_kernel_temp(k, (size_t)rows * sizeof *order);
     if (!order) return hr_no_memory(err, "an order of rows");
     HR_TRY(hr_kernel_begin_output(k, 0, in->shape, &scratch, &out, err));
-    shuffle_order(&st->philox, order, (uint32_t)rows);
-    skip_blocks(&st->philox, ((uint64_t)rows + 2) / 4);
+    shuffle_order(own, order, (uint32_t)rows);
+    skip_blocks(own, ((uint64_t)rows + 2) / 4);
     const size_t row = hr_bytes_from_axis(in, 1);
     for (int64_t i = 0; i < rows; i++)
         memcpy((char *)out->data + (size_t)i * row, (const char *)in->data + (size_t)order[i] * row, row);
@@ -305,67 +333,183 @@ static hr_status philox_of_seed(const hr_tensor *seed, philox *out, hr_error *er
 
 static hr_status stateless_compute(hr_kernel *k, hr_error *err)
 {
-    static const size_t prefix = sizeof "Stateless" - 1;
-    const char *op = hr_node_op(k->node) + prefix;
-    const bool truncated = strcmp(op, "TruncatedNormal") == 0, uniform = strcmp(op, "RandomUniform") == 0;
-    const char *same = truncated                             ? "TruncatedNormal"
-                       : uniform                             ? "RandomUniform"
-                       : strcmp(op, "RandomUniformInt") == 0 ? "RandomUniformInt"
-                                                             : "RandomStandardNormal";
-    random_state st;
-    hr_shape shape;
-    int64_t range[2] = {0, 0};
-    draw d = {.state = &st, .range = range};
-    HR_TRY(philox_of_seed(k->input[1], &st.philox, err));
-    HR_TRY(hr_shape_input(k->input[0], &shape, err));
-    HR_TRY(hr_kernel_output(k, 0, shape, &d.out, err));
-    if (d.out->count && k->inputs > 3) HR_TRY(range_of(k->input[2], k->input[3], range, err));
-    st.group = random_group_of(same, d.out->dtype);
-    d.each = hr_dtype_size(d.out->dtype) == 8 ? 2 : 4;
-    hr_kernel_parallel(k, (d.out->count + d.each - 1) / d.each, 60, draw_groups, &d);
+    philox from;
+    HR_TRY(philox_of_seed(k->input[1], &from, err));
+    return draw_values(k, &from, 2, err);
+}
+
+/* The key and the counter that a seed gives, as numbers of 64 bits, for the ops named V2. */
+static hr_status key_compute(hr_kernel *k, hr_error *err)
+{
+    philox p;
+    hr_tensor *key, *counter, *algorithm;
+    HR_TRY(philox_of_seed(k->input[0], &p, err));
+    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(1), &key, err));
+    HR_TRY(hr_kernel_output(k, 1, HR_SHAPE(2), &counter, err));
+    *(uint64_t *)key->data = (uint64_t)p.key[1] << 32 | p.key[0];
+    for (int i = 0; i < 2; i++)
+        ((uint64_t *)counter->data)[i] = (uint64_t)p.counter[2 * i + 1] << 32 | p.counter[2 * i];
+    if (k->outputs < 3) return HR_OK;
+    HR_TRY(hr_kernel_output(k, 2, HR_SCALAR, &algorithm, err));
+    *(int32_t *)algorithm->data = PHILOX;
     return HR_OK;
 }
 
-#define STATELESS(NAME, TYPES)                                                                                         \
+static hr_status algorithm_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
+    *(int32_t *)out->data = PHILOX;
+    return HR_OK;
+}
+
+static hr_status keyed_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *key = k->input[1], *counter = k->input[2], *algorithm = k->input[3];
+    if (key->shape.rank != 1 || key->count != 1 || counter->shape.rank != 1 || counter->count < 2)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                       "expected a key of shape [1] and a counter of shape [2], got %lld and %lld values",
+                       (long long)key->count, (long long)counter->count);
+    HR_TRY(hr_expect_rank("alg", algorithm->shape, 0, err));
+    const int32_t chosen = *(const int32_t *)algorithm->data;
+    if (chosen != PHILOX && chosen != AUTO_SELECT)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range",
+                       "Unsupported algorithm id: expected 1 (Philox) or 3 (any), got %d", (int)chosen);
+    const uint64_t bits = *(const uint64_t *)key->data, *at = counter->data;
+    philox from = {{(uint32_t)bits, (uint32_t)(bits >> 32)},
+                   {(uint32_t)at[0], (uint32_t)(at[0] >> 32), (uint32_t)at[1], (uint32_t)(at[1] >> 32)}};
+    return draw_values(k, &from, 4, err);
+}
+
+/* ---- classes by their logits ---- */
+
+/* What the finite logits up to each class weigh together; the sum of all. */
+typedef double weigh_fn(const void *logits, double *sums, int64_t classes);
+#define WEIGH(T, V, U, DTYPE, S, A, B)                                                                                 \
+    static double weigh_##S(const void *logits, double *sums, int64_t classes)                                         \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = TYPES "; T:indices; Tseed:indices", .traits = HR_NO_GRADIENT, \
-        .shape = random_shape, .compute = stateless_compute,                                                           \
+        const T *x = logits;                                                                                           \
+        double max = -DBL_MAX, sum = 0;                                                                                \
+        for (int64_t i = 0; i < classes; i++)                                                                          \
+            if (isfinite(HR_GET(S, x[i]))) max = fmax(max, (double)HR_GET(S, x[i]));                                   \
+        for (int64_t i = 0; i < classes; i++) {                                                                        \
+            if (isfinite(HR_GET(S, x[i]))) sum += exp((double)HR_GET(S, x[i]) - max);                                  \
+            sums[i] = sum;                                                                                             \
+        }                                                                                                              \
+        return sum;                                                                                                    \
     }
-#define RANDOM(NAME)                                                                                                   \
+HR_EACH_TYPE(WEIGH, ~, ~, floats, halves)
+
+/* Draw number `i` of numbers from 0 to 1, of 64 bits each. */
+static double draw_at(const philox *p, uint64_t i)
+{
+    uint32_t x[4];
+    block_at(p, i / 2, x);
+    return uniform_of_f64(x[i % 2 * 2], x[i % 2 * 2 + 1]);
+}
+
+/* The first class whose sum is above `weight`; if there is none, the number of classes. */
+static int64_t class_of(double weight, const double *sums, int64_t classes)
+{
+    int64_t first = 0;
+    while (classes > 0) {
+        const int64_t half = classes / 2;
+        if (weight < sums[first + half]) {
+            classes = half;
+        } else {
+            first += half + 1;
+            classes -= half + 1;
+        }
+    }
+    return first;
+}
+
+static hr_status draw_classes(hr_kernel *k, philox *from, hr_error *err)
+{
+    const hr_tensor *logits = k->input[0], *number = k->input[1];
+    hr_tensor *out;
+    if (logits->shape.rank != 2 || number->shape.rank != 0 || *(const int32_t *)number->data < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                       "expected a matrix of logits and num_samples of 0 or more, got rank %d and rank %d",
+                       logits->shape.rank, number->shape.rank);
+    const int64_t samples = *(const int32_t *)number->data, rows = logits->shape.dims[0],
+                  classes = logits->shape.dims[1];
+    if (classes < 1) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "num_classes should be positive, got 0");
+    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(rows, samples), &out, err));
+    double *sums = hr_kernel_temp(k, (size_t)classes * sizeof *sums);
+    if (!sums) return hr_no_memory(err, "the weights of classes");
+    weigh_fn *weigh = (weigh_fn *)hr_kernel_chosen(k)->run;
+    for (int64_t row = 0; row < rows && samples; row++) {
+        const double sum =
+            weigh((const char *)logits->data + (size_t)row * hr_bytes_from_axis(logits, 1), sums, classes);
+        for (int64_t i = row * samples; i < (row + 1) * samples; i++)
+            HR_TRY(hr_put_int(out, i, class_of(draw_at(from, (uint64_t)i) * sum, sums, classes), err));
+    }
+    skip_blocks(from, (uint64_t)(rows * ((samples + 3) / 4 * 4)) * 2 * 256);
+    return HR_OK;
+}
+
+static hr_status multinomial_compute(hr_kernel *k, hr_error *err) { return draw_classes(k, k->state, err); }
+
+static hr_status stateless_multinomial_compute(hr_kernel *k, hr_error *err)
+{
+    philox from;
+    HR_TRY(philox_of_seed(k->input[2], &from, err));
+    return draw_classes(k, &from, err);
+}
+
+static hr_status multinomial_shape(hr_infer *s, hr_error *err)
+{
+    hr_shape number;
+    (void)err;
+    if (hr_infer_numbers(s, 1, &number)) s->output[0].dims[1] = number.dims[0];
+    return HR_OK;
+}
+
+#define FLOATS "{floats,float16,bfloat16}"
+#define STATELESS(NAME, TYPES, COMPUTE)                                                                                \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "dtype:floats; T:indices",                                    \
-        .traits = HR_STATEFUL | HR_NO_GRADIENT, .state_size = sizeof(random_state), .shape = random_shape,             \
-        .prepare = random_prepare, .compute = random_compute,                                                          \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = TYPES, .traits = HR_NO_GRADIENT, .shape = random_shape,       \
+        .compute = COMPUTE,                                                                                            \
     }
+#define BOTH(NAME, TYPES) STATELESS(NAME, TYPES, stateless_compute), STATELESS(NAME "V2", TYPES, keyed_compute)
+#define KEY(NAME, TRAITS, SHAPES, COMPUTE)                                                                             \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_NO_GRADIENT | (TRAITS), .shapes = SHAPES,                 \
+        .compute = COMPUTE,                                                                                            \
+    }
+#define STREAM(NAME, TYPES, SHAPE, COMPUTE)                                                                            \
+    .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = TYPES, .traits = HR_STATEFUL | HR_NO_GRADIENT,                    \
+    .state_size = sizeof(philox), .shape = SHAPE, .prepare = random_prepare, .compute = COMPUTE
 
 const hr_graph_op hr_graph_ops_random_ops[] = {
-    RANDOM("RandomUniform"),
-    RANDOM("RandomStandardNormal"),
-    RANDOM("TruncatedNormal"),
+    {STREAM("RandomUniform", "dtype:" FLOATS, random_shape, random_compute)},
+    {STREAM("RandomStandardNormal", "dtype:" FLOATS, random_shape, random_compute)},
+    {STREAM("TruncatedNormal", "dtype:" FLOATS, random_shape, random_compute)},
+    {STREAM("RandomUniformInt", "Tout:indices", random_shape, random_compute)},
+    {STREAM("RandomShuffle", "T:any", hr_infer_unchanged, shuffle_compute)},
+    BOTH("StatelessRandomUniform", "dtype:" FLOATS),
+    BOTH("StatelessRandomNormal", "dtype:" FLOATS),
+    BOTH("StatelessTruncatedNormal", "dtype:" FLOATS),
+    BOTH("StatelessRandomUniformInt", "dtype:indices"),
+    BOTH("StatelessRandomUniformFullInt", NULL),
+    KEY("StatelessRandomGetKeyCounter", 0, "[2] -> [1], [2]", key_compute),
+    KEY("StatelessRandomGetKeyCounterAlg", 0, "[2] -> [1], [2], []", key_compute),
+    KEY("StatelessRandomGetAlg", HR_STATEFUL, "[]", algorithm_compute),
     {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "RandomUniformInt",
-        .types = "Tout:indices; T:indices",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .state_size = sizeof(random_state),
-        .shape = random_shape,
-        .prepare = random_prepare,
-        .compute = random_compute,
+        STREAM("Multinomial", NULL, multinomial_shape, multinomial_compute),
+        .shapes = "[b,?], [] -> [b,?]",
+        .kernels = HR_KERNELS(weigh, floats, halves),
     },
     {
         .head = HR_GRAPH_OP_HEAD,
-        .name = "RandomShuffle",
-        .types = "T:any",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .state_size = sizeof(random_state),
-        .shape = hr_infer_unchanged,
-        .prepare = random_prepare,
-        .compute = shuffle_compute,
+        .name = "StatelessMultinomial",
+        .traits = HR_NO_GRADIENT,
+        .shapes = "[b,?], [], [2] -> [b,?]",
+        .shape = multinomial_shape,
+        .compute = stateless_multinomial_compute,
+        .kernels = HR_KERNELS(weigh, floats, halves),
     },
-    STATELESS("StatelessRandomUniform", "dtype:floats"),
-    STATELESS("StatelessRandomNormal", "dtype:floats"),
-    STATELESS("StatelessTruncatedNormal", "dtype:floats"),
-    STATELESS("StatelessRandomUniformInt", "dtype:indices"),
     HR_GRAPH_OPS_END,
 };
 
