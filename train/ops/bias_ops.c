@@ -153,6 +153,22 @@ static hr_status bias_grad_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
+/* Each channel's in all places; with channels first, ones follow them. */
+static void bias_grad_gradient(hr_backward *b)
+{
+    hr_graph *g = b->graph;
+    const hr_attr *format = hr_node_attr(b->node, "data_format");
+    hr_node channels = b->grad[0];
+    if (format && strcmp(format->s.data, "NCHW") == 0) {
+        const hr_node one = hr_ints(g, HR_I64(1), 1);
+        const hr_node rest = hr_reshape(hr_sub(hr_rank_of(b->input[0]), hr_scalar(g, HR_INT32, 2)), one);
+        const hr_node ones = hr_new_node(g, "Fill", HR_INPUTS(rest, hr_scalar(g, HR_INT32, 1)));
+        const hr_node shape[] = {hr_ints(g, HR_I64(-1), 1), ones};
+        channels = hr_reshape(channels, hr_concat(shape, 2, 0));
+    }
+    hr_backward_give(b, 0, hr_new_node(g, "BroadcastTo", HR_INPUTS(channels, hr_shape_of(b->input[0]))));
+}
+
 /* ---- AddN: from the first input on, one after the other ---- */
 
 static hr_status add_n_shape(hr_infer *s, hr_error *err)
@@ -220,6 +236,7 @@ const hr_graph_op hr_graph_ops_bias_ops[] = {
         .types = "T:numbers",
         .shape = bias_grad_shape,
         .compute = bias_grad_compute,
+        .gradient = bias_grad_gradient,
     },
     {
         .head = HR_GRAPH_OP_HEAD,

@@ -92,24 +92,58 @@ static hr_status concat_compute(hr_kernel *k, hr_error *err)
     return hr_kernel_end_output(k, 0, &scratch, out, err);
 }
 
-/* Each input's part of g: Slice(g, offset, shape), with static offsets where they are known. */
+/* Which rows of slices are those of one input; the others become rows of zeros at its first row. */
+static hr_gradient slices_within(hr_gradient all, hr_node offset, hr_node shape)
+{
+    hr_graph *g = shape.graph;
+    const hr_node zero = hr_ints(g, HR_I64(0), 1), one = hr_ints(g, HR_I64(1), 1);
+    const hr_dtype type = hr_node_dtype(all.indices);
+    const hr_node at = hr_sub(all.indices, hr_cast_to(hr_slice(offset, zero, one), type));
+    const hr_node begins = hr_new_node(g, "GreaterEqual", HR_INPUTS(at, hr_scalar(g, type, 0)));
+    const hr_node ends = hr_new_node(g, "Less", HR_INPUTS(at, hr_cast_to(hr_slice(shape, zero, one), type)));
+    const hr_node inside = hr_new_node(g, "LogicalAnd", HR_INPUTS(begins, ends));
+    const hr_node nothing = hr_new_node(g, "ZerosLike", HR_INPUTS(all.values)); /* Select: a condition for each row */
+    return (hr_gradient){hr_new_node(g, "Select", HR_INPUTS(inside, all.values, nothing)),
+                         hr_where(inside, at, hr_scalar(g, type, 0)), shape};
+}
+
+/* The same rows of each input, of these some columns. */
+static hr_gradient slices_beside(hr_gradient all, hr_node offset, hr_node shape)
+{
+    hr_graph *g = shape.graph;
+    const hr_node one = hr_ints(g, HR_I64(1), 1), rest = hr_ints(g, HR_I64(-1), 1);
+    const hr_node size[] = {rest, hr_slice(shape, one, rest)};
+    return (hr_gradient){hr_slice(all.values, offset, hr_concat(size, 2, 0)), all.indices, shape};
+}
+
+/* Each input's part of g: Slice(g, offset, shape), with static offsets where they are known. Slices stay slices where
+ * the axis is known to be the rows, or not to be. */
 static void concat_gradient(hr_backward *b)
 {
     const int n = b->inputs - 1;
-    const hr_node g = b->grad[0];
+    const hr_gradient all = b->slices[0];
+    const hr_attr *value = strcmp(hr_node_op(b->input[n]), "Const") == 0 ? hr_node_attr(b->input[n], "value") : NULL;
+    int axis;
+    const bool known = value && hr_axis_of_one(value->tensor, hr_node_shape(b->output[0]).rank, &axis, NULL) == HR_OK;
+    if (n == 1) {
+        b->out[0] = all;
+        return;
+    }
     hr_node *shapes = hr_malloc(sizeof *shapes * (size_t)(n + 1));
     if (!shapes) {
         hr_node_fail(b->graph, HR_RESOURCE_EXHAUSTED, "memory", "no memory for a gradient");
         return;
     }
+    const bool sliced = all.indices.graph && known;
+    const hr_node g = sliced ? all.values : hr_gradient_dense(all);
     shapes[0] = b->input[n];
     for (int i = 0; i < n; i++) shapes[i + 1] = hr_shape_of(b->input[i]);
-    if (n == 1) {
-        b->out[0] = hr_dense_gradient(g);
-    } else {
-        const hr_node offsets = hr_new_node(b->graph, "ConcatOffset", .inputs = shapes, .input_count = n + 1);
-        for (int i = 0; i < n; i++)
-            b->out[i] = hr_dense_gradient(hr_slice(g, hr_node_output(offsets, i), shapes[i + 1]));
+    const hr_node offsets = hr_new_node(b->graph, "ConcatOffset", .inputs = shapes, .input_count = n + 1);
+    for (int i = 0; i < n; i++) {
+        const hr_node offset = hr_node_output(offsets, i), shape = shapes[i + 1];
+        b->out[i] = !sliced     ? hr_dense_gradient(hr_slice(g, offset, shape))
+                    : axis == 0 ? slices_within(all, offset, shape)
+                                : slices_beside(all, offset, shape);
     }
     hr_free(shapes);
 }
@@ -168,6 +202,7 @@ const hr_graph_op hr_graph_ops_concat_op[] = {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ConcatV2",
         .types = "T:any; Tidx:indices",
+        .traits = HR_PASSES_SLICES,
         .shape = concat_shape,
         .compute = concat_compute,
         .known = concat_known,

@@ -1,5 +1,5 @@
 /* Rows taken by index: Gather, GatherV2, ResourceGather. The gradient of rows taken along axis 0 stays slices; along
- * another axis it is a dense sum by index (segment_ops.c). */
+ * another axis, or one that is known only when the graph runs, it is a dense sum by index (segment_ops.c). */
 #include <headrace/kernels.h>
 #include <string.h>
 
@@ -160,12 +160,6 @@ static hr_gradient slices_of(hr_node g, hr_node indices, hr_node shape)
     return (hr_gradient){hr_reshape(g, hr_concat(both, 2, 0)), flat, shape};
 }
 
-static hr_node number64(hr_graph *g, int64_t value)
-{
-    const hr_tensor t = hr_tensor_of(HR_INT64, HR_SCALAR, &value);
-    return hr_const(g, &t);
-}
-
 /* values [indices, row], indices [n]. */
 static hr_gradient slices(hr_node g, hr_node indices, hr_shape row, hr_node dense_shape)
 {
@@ -175,97 +169,98 @@ static hr_gradient slices(hr_node g, hr_node indices, hr_shape row, hr_node dens
     return (hr_gradient){hr_reshape(g, hr_ints(g.graph, dims, row.rank)), flat, dense_shape};
 }
 
-/* Rows along another axis, dense: that axis comes to the front, rows are summed, and it goes back. */
-static hr_node dense_along(const hr_backward *b, int axis)
+static hr_node number64(hr_graph *g, int64_t value)
 {
-    const hr_shape in = hr_node_shape(b->input[0]);
-    const int n = hr_node_shape(b->input[1]).rank, rank = in.rank - 1 + n;
-    int64_t front[HR_MAX_RANK], back[HR_MAX_RANK], rows[HR_MAX_RANK] = {-1};
-    for (int i = 0; i < n; i++) front[i] = axis + i;
-    for (int i = 0; i < axis; i++) front[n + i] = i;
-    for (int i = axis + n; i < rank; i++) front[i] = i;
-    for (int i = 0, at = 1; i < in.rank; i++) {
-        back[i] = i == axis ? 0 : i < axis ? i + 1 : i;
-        if (i != axis) rows[at++] = in.dims[i];
-    }
-    const hr_node g = hr_transpose(b->grad[0], hr_ints(b->graph, front, rank));
-    const hr_node flat = hr_reshape(b->input[1], hr_ints(b->graph, HR_I64(-1), 1));
-    const hr_node sum = hr_new_node(
-        b->graph, "UnsortedSegmentSum",
-        HR_INPUTS(hr_reshape(g, hr_ints(b->graph, rows, in.rank)), flat, number64(b->graph, in.dims[axis])));
-    return hr_transpose(sum, hr_ints(b->graph, back, in.rank));
+    const hr_tensor t = hr_tensor_of(HR_INT64, HR_SCALAR, &value);
+    return hr_const(g, &t);
 }
 
-/* With batch dimensions: a table [batches * length, rows], indices shifted by their batch, both of known shape. */
-static hr_gradient batched_gradient(const hr_backward *b, int axis)
+static hr_node vector64(hr_node x) { return hr_reshape(hr_cast_to(x, HR_INT64), hr_ints(x.graph, HR_I64(1), 1)); }
+
+/* The product of shape[begin:begin + size]; size -1: of all that follow. A vector of one. */
+static hr_node product(hr_node shape, hr_node begin, hr_node size)
+{
+    hr_graph *g = shape.graph;
+    const hr_node zero = hr_ints(g, HR_I64(0), 1), part = hr_slice(shape, begin, size);
+    return hr_new_node(g, "Prod", HR_INPUTS(part, zero), HR_ATTRS(HR_BOOL_ATTR("keep_dims", true)));
+}
+
+/* Rows along any axis, summed into a dense gradient of `shape`, where nothing is known before the graph runs. As four
+ * dimensions, `from` [batches, outer, rows, inner] becomes [batches, rows, outer, inner], its rows are summed within
+ * their batch, and the outcome goes back the same way. */
+static hr_node dense_along(const hr_backward *b, hr_node shape, hr_node axis, int batch)
 {
     hr_graph *g = b->graph;
-    const hr_shape in = hr_node_shape(b->input[0]), ids = hr_node_shape(b->input[1]);
-    int batch = 0;
-    int64_t batches = 1, count = 1, inner = 1, shifts[64];
-    const bool known = hr_shape_count(in) >= 0 && hr_shape_count(ids) >= 0 &&
-                       batch_dims(b->node, ids.rank, &batch, NULL) == HR_OK && batch == axis;
-    for (int i = 0; known && i < batch; i++) batches *= in.dims[i];
-    for (int i = batch; known && i < ids.rank; i++) count *= ids.dims[i];
-    for (int i = axis + 1; known && i < in.rank; i++) inner *= in.dims[i];
-    if (!known || batches > 64) {
-        hr_node_fail(g, HR_UNIMPLEMENTED, "graph.gradient",
-                     "gradient of '%s': expected known shapes, batch_dims as axis, and at most 64 batches",
-                     hr_node_name(b->node));
-        return (hr_gradient){0};
-    }
-    for (int64_t i = 0; i < batches; i++) shifts[i] = i * in.dims[axis];
-    const hr_node shift = hr_reshape(hr_cast_to(hr_ints(g, shifts, (int)batches), hr_node_dtype(b->input[1])),
-                                     hr_ints(g, HR_I64(batches, 1), 2));
-    const hr_node flat = hr_add(hr_reshape(b->input[1], hr_ints(g, HR_I64(batches, count), 2)), shift);
-    const hr_node rows = hr_reshape(b->grad[0], hr_ints(g, HR_I64(batches * count, inner), 2));
+    const hr_node zero = hr_cast_to(hr_ints(g, HR_I64(0), 1), HR_INT64), one = vector64(number64(g, 1));
+    const hr_node rest = vector64(number64(g, -1)), first = vector64(number64(g, batch));
+    const hr_node rank = vector64(hr_size_of(shape)), ids = shape64(b->input[1]);
+    const hr_node at = hr_new_node(g, "FloorMod", HR_INPUTS(vector64(axis), rank));
+    const hr_node batches = product(shape, zero, first), outer = product(shape, first, hr_sub(at, first));
+    const hr_node length = hr_slice(shape, at, one), inner = product(shape, hr_add(at, one), rest);
+    const hr_node rows = product(ids, first, rest);
+
+    const hr_node swap = hr_ints(g, HR_I64(0, 2, 1, 3), 4), whole[] = {batches, outer, rows, inner};
+    const hr_node swapped = hr_transpose(hr_reshape(b->grad[0], hr_concat(whole, 4, 0)), swap);
+    const hr_node flat[] = {hr_mul(batches, rows), hr_mul(outer, inner)}, pairs[] = {batches, rows};
+    const hr_node scalar = hr_ints(g, NULL, 0), row_shape[] = {batches, one};
+    const hr_node batch_of =
+        hr_new_node(g, "Range", HR_INPUTS(number64(g, 0), hr_reshape(batches, scalar), number64(g, 1)));
+    const hr_node shift = hr_reshape(hr_mul(batch_of, length), hr_concat(row_shape, 2, 0));
+    const hr_node index = hr_add(hr_reshape(hr_cast_to(b->input[1], HR_INT64), hr_concat(pairs, 2, 0)), shift);
     const hr_node sum =
         hr_new_node(g, "UnsortedSegmentSum",
-                    HR_INPUTS(rows, hr_reshape(flat, hr_ints(g, HR_I64(-1), 1)), number64(g, batches * in.dims[axis])));
-    return hr_dense_gradient(hr_reshape(sum, hr_shape_const(g, in)));
+                    HR_INPUTS(hr_reshape(swapped, hr_concat(flat, 2, 0)), hr_reshape(index, hr_mul(batches, rows)),
+                              hr_reshape(hr_mul(batches, length), scalar)));
+    const hr_node parts[] = {batches, length, outer, inner};
+    return hr_reshape(hr_transpose(hr_reshape(sum, hr_concat(parts, 4, 0)), swap), shape);
 }
 
+/* False: negative, and the rank that it counts from is not known. */
+static bool gather_known_batch(const hr_backward *b, int *batch)
+{
+    const int rank = hr_node_shape(b->input[1]).rank;
+    const int64_t given = hr_attr_int(b->node, "batch_dims");
+    *batch = (int)given;
+    if (given >= 0 && rank < 0) return true;
+    if (rank >= 0 && batch_dims(b->node, rank, batch, NULL) == HR_OK) return true;
+    hr_node_fail(b->graph, HR_INVALID_ARGUMENT, "graph.gradient",
+                 "gradient of '%s': expected batch_dims >= 0 or indices of known rank, got batch_dims %lld",
+                 hr_node_name(b->node), (long long)given);
+    return false;
+}
+
+/* Slices of a table that is known, or is not, but for its rows. */
+static hr_gradient slices_along_rows(const hr_backward *b, hr_shape table, hr_node shape)
+{
+    bool open = table.rank < 1;
+    for (int i = 1; i < table.rank; i++) open |= table.dims[i] < 0;
+    return open ? slices_of(b->grad[0], b->input[1], shape) : slices(b->grad[0], b->input[1], table, shape);
+}
+
+/* Of an axis that is known to be 0, slices. */
 static void gather_gradient(hr_backward *b)
 {
-    const hr_attr *value =
-        b->inputs > 2 && strcmp(hr_node_op(b->input[2]), "Const") == 0 ? hr_node_attr(b->input[2], "value") : NULL;
+    const hr_node axis = b->inputs > 2 ? b->input[2] : (hr_node){NULL, 0, 0};
+    const hr_attr *value = axis.graph && strcmp(hr_node_op(axis), "Const") == 0 ? hr_node_attr(axis, "value") : NULL;
     const hr_shape in = hr_node_shape(b->input[0]);
-    int axis = 0;
-    if (in.rank < 1 || (b->inputs > 2 && !value) ||
-        (value && hr_axis_input(value->tensor, in.rank, &axis, NULL) != HR_OK)) {
-        hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient",
-                     "gradient of '%s': expected a constant axis and params of known rank", hr_node_name(b->node));
-        return;
-    }
-    if (hr_attr_int(b->node, "batch_dims") != 0) {
-        b->out[0] = batched_gradient(b, axis);
-        return;
-    }
-    int open = 0;
-    for (int i = 0; i < in.rank; i++) open += in.dims[i] < 0 && i != axis;
-    if (axis == 0 && open == 0) {
-        const hr_node shape = in.dims[0] < 0 ? shape64(b->input[0]) : gather_known_shape(b->graph, in);
-        b->out[0] = slices(b->grad[0], b->input[1], in, shape);
-    } else if (open == 0 && in.dims[axis] >= 0 && hr_node_shape(b->input[1]).rank >= 0) {
-        b->out[0] = hr_dense_gradient(dense_along(b, axis));
-    } else {
-        hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient", "gradient of '%s': expected params of known shape",
-                     hr_node_name(b->node));
-    }
+    const hr_node shape = hr_shape_count(in) < 0 ? shape64(b->input[0]) : gather_known_shape(b->graph, in);
+    int batch;
+    if (!gather_known_batch(b, &batch)) return;
+    if (!axis.graph || (value && value->tensor->count == 1 && hr_int_at(value->tensor, 0) == 0))
+        b->out[0] = slices_along_rows(b, in, shape);
+    else
+        b->out[0] = hr_dense_gradient(dense_along(b, shape, axis, batch));
 }
 
 static void resource_gather_gradient(hr_backward *b)
 {
     hr_handle_info table;
-    if (hr_attr_int(b->node, "batch_dims") != 0) {
-        hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient", "gradient of '%s': expected batch_dims 0, got %lld",
-                     hr_node_name(b->node), (long long)hr_attr_int(b->node, "batch_dims"));
-        return;
-    }
     const hr_node shape = hr_variable_shape(b->input[0], HR_INT64);
-    int open = !hr_handle_of(b->input[0], &table) || table.shape.rank < 1;
-    for (int i = 1; i < table.shape.rank; i++) open += table.shape.dims[i] < 0;
-    b->out[0] = open ? slices_of(b->grad[0], b->input[1], shape) : slices(b->grad[0], b->input[1], table.shape, shape);
+    int batch;
+    if (!gather_known_batch(b, &batch)) return;
+    if (!hr_handle_of(b->input[0], &table)) table.shape = HR_UNKNOWN_SHAPE;
+    b->out[0] = batch == 0 ? slices_along_rows(b, table.shape, shape)
+                           : hr_dense_gradient(dense_along(b, shape, number64(b->graph, batch), batch));
 }
 
 const hr_graph_op hr_graph_ops_gather_op[] = {

@@ -116,20 +116,12 @@ static hr_status tile_compute(hr_kernel *k, hr_error *err)
 /* [m0, d0, m1, d1, ...], summed over the multiples. */
 static void tile_gradient(hr_backward *b)
 {
-    const int rank = hr_node_shape(b->input[0]).rank;
-    int64_t even[HR_MAX_RANK];
-    if (rank < 0 || 2 * rank > HR_MAX_RANK) {
-        hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient",
-                     "gradient of Tile: expected a known rank of at most %d", HR_MAX_RANK / 2);
-        return;
-    }
-    for (int i = 0; i < rank; i++) even[i] = 2 * i;
+    hr_graph *g = b->graph;
     const hr_node shape = hr_cast_to(hr_shape_of(b->input[0]), hr_node_dtype(b->input[1]));
-    const hr_node pairs =
-        hr_new_node(b->graph, "Pack", HR_INPUTS(b->input[1], shape), HR_ATTRS(HR_INT_ATTR("axis", 1)));
-    const hr_node split = hr_reshape(pairs, hr_ints(b->graph, HR_I64(-1), 1));
-    const hr_node apart = hr_reshape(b->grad[0], split);
-    const hr_node sum = hr_new_node(b->graph, "Sum", HR_INPUTS(apart, hr_ints(b->graph, even, rank)));
+    const hr_node pairs = hr_new_node(g, "Pack", HR_INPUTS(b->input[1], shape), HR_ATTRS(HR_INT_ATTR("axis", 1)));
+    const hr_node split = hr_reshape(pairs, hr_ints(g, HR_I64(-1), 1)), step = hr_scalar(g, HR_INT32, 2);
+    const hr_node even = hr_new_node(g, "Range", HR_INPUTS(hr_scalar(g, HR_INT32, 0), hr_size_of(split), step));
+    const hr_node sum = hr_new_node(g, "Sum", HR_INPUTS(hr_reshape(b->grad[0], split), even));
     b->out[0] = hr_dense_gradient(hr_reshape(sum, shape));
 }
 

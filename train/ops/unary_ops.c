@@ -108,11 +108,25 @@ static hr_node leaky_grad(const hr_backward *b, hr_node g, hr_node x)
 }
 HR_UNARY_GRADIENT(leaky_relu, leaky_grad(b, g, x))
 
-/* Second derivatives. */
+/* Second derivatives, where TensorFlow has them. */
+static hr_node below_zero(hr_node x, hr_node value)
+{
+    return hr_where(hr_less(x, hr_scalar_like(x, 0)), value, hr_zeros_like(x));
+}
 HR_BINARY_GRADIENT(relu_grad, of_two("ReluGrad", g, y), hr_zeros_like(y))
 HR_BINARY_GRADIENT(leaky_relu_grad, leaky_grad(b, g, y), hr_zeros_like(y))
 HR_BINARY_GRADIENT(sigmoid_grad, hr_sub(hr_mul(g, y), hr_mul(hr_mul(hr_scalar_like(x, 2), hr_mul(g, y)), x)),
                    of_two("SigmoidGrad", x, g))
+HR_BINARY_GRADIENT(sqrt_grad, hr_neg(hr_mul(hr_div(g, x), z)), hr_mul(hr_scalar_like(g, .5), hr_div(g, x)))
+HR_BINARY_GRADIENT(rsqrt_grad, hr_mul(hr_mul(hr_mul(hr_scalar_like(g, -1.5), g), y), hr_square(x)),
+                   of_two("RsqrtGrad", x, g))
+HR_BINARY_GRADIENT(reciprocal_grad, hr_mul(hr_mul(hr_mul(g, hr_scalar_like(g, -2)), y), x),
+                   of_two("ReciprocalGrad", x, g))
+HR_BINARY_GRADIENT(relu6_grad, of_two("Relu6Grad", g, y), hr_zeros_like(y))
+HR_BINARY_GRADIENT(elu_grad, of_two("EluGrad", g, y), below_zero(y, hr_mul(g, x)))
+HR_BINARY_GRADIENT(selu_grad, of_two("SeluGrad", g, y), below_zero(y, hr_mul(g, x)))
+HR_BINARY_GRADIENT(softplus_grad, of_two("SoftplusGrad", g, y),
+                   hr_div(hr_mul(g, x), hr_add(hr_add(hr_exp(hr_neg(y)), hr_scalar_like(y, 2)), hr_exp(y))))
 HR_BINARY_GRADIENT(tanh_grad, hr_mul(hr_mul(hr_mul(hr_scalar_like(x, -2), g), y), x), of_two("TanhGrad", x, g))
 
 /* ---- descriptors ---- */
@@ -154,14 +168,14 @@ const hr_graph_op hr_graph_ops_unary_ops[] = {
     CONSTANT("LogicalNot", .3, logical_not, bools),
     UNARY("SigmoidGrad", .3, sigmoid_grad_gradient, sigmoid_grad, floats, halves, complexes),
     UNARY("TanhGrad", .3, tanh_grad_gradient, tanh_grad, floats, halves, complexes),
-    UNARY("SqrtGrad", .6, NULL, sqrt_grad, floats, halves, complexes),
-    UNARY("RsqrtGrad", .3, NULL, rsqrt_grad, floats, halves, complexes),
-    UNARY("ReciprocalGrad", .3, NULL, reciprocal_grad, floats, halves, complexes),
+    UNARY("SqrtGrad", .6, sqrt_grad_gradient, sqrt_grad, floats, halves, complexes),
+    UNARY("RsqrtGrad", .3, rsqrt_grad_gradient, rsqrt_grad, floats, halves, complexes),
+    UNARY("ReciprocalGrad", .3, reciprocal_grad_gradient, reciprocal_grad, floats, halves, complexes),
     UNARY("ReluGrad", .3, relu_grad_gradient, relu_grad, floats, halves, ints),
-    UNARY("Relu6Grad", .3, NULL, relu6_grad, floats, halves, ints),
-    UNARY("EluGrad", .3, NULL, elu_grad, floats, halves),
-    UNARY("SeluGrad", .3, NULL, selu_grad, floats, halves),
-    UNARY("SoftplusGrad", 4, NULL, softplus_grad, floats, halves),
+    UNARY("Relu6Grad", .3, relu6_grad_gradient, relu6_grad, floats, halves, ints),
+    UNARY("EluGrad", .3, elu_grad_gradient, elu_grad, floats, halves),
+    UNARY("SeluGrad", .3, selu_grad_gradient, selu_grad, floats, halves),
+    UNARY("SoftplusGrad", 4, softplus_grad_gradient, softplus_grad, floats, halves),
     UNARY("SoftsignGrad", .6, NULL, softsign_grad, floats, halves),
     HR_SAME_SHAPE_OP("LeakyRelu", 0, .3, .kernels = HR_KERNELS(leaky_relu, floats, halves),
                      .state_size = sizeof(leaky_state), .prepare = leaky_prepare, .gradient = leaky_relu_gradient),

@@ -148,6 +148,98 @@ static void two_lookups_of_one_table_are_put_one_after_the_other(void **state)
     hr_graph_free(g);
 }
 
+/* What flows back to a place is the sum of what flows into where it was taken to. */
+static void sum_what_was_taken(const int64_t *dims, const int32_t *indices, int axis, int batch, const float *dy,
+                               float *dx)
+{
+    int64_t outer = 1, batches = 1, inner = 1, rows = 1;
+    for (int i = 0; i < axis; i++) outer *= dims[i];
+    for (int i = 0; i < batch; i++) batches *= dims[i];
+    for (int i = axis + 1; i < 3; i++) inner *= dims[i];
+    for (int i = batch; i < 2; i++) rows *= 2;
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t n = 0; n < inner; n++)
+                dx[(o * dims[axis] + indices[o / (outer / batches) * rows + r]) * inner + n] += *dy++;
+}
+
+/* An axis that is fed, or a constant one of a table of which nothing is known. */
+static void rows_of_unknown_shapes_along_any_axis_have_a_gradient(void **state)
+{
+    (void)state;
+    static const struct {
+        int axis, batch;
+    } cases[] = {{0, 0}, {1, 0}, {2, 0}, {-1, 0}, {1, 1}, {-2, -1}, {2, 1}, {2, 2}};
+    const int64_t dims[] = {2, 2, 3};
+    const int32_t indices[] = {0, 1, 1, 1};
+    const float values[12] = {0};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const int axis = cases[i / 2].axis, batch = cases[i / 2].batch;
+        float up[24], expected[12] = {0};
+        hr_error err = {0};
+        hr_gradient by;
+        hr_tensor out, y_now;
+        hr_graph *g = hr_graph_new();
+        const hr_node x = hr_placeholder(g, HR_FLOAT, HR_UNKNOWN_SHAPE), fed = hr_placeholder(g, HR_INT32, HR_SCALAR);
+        const hr_node ids = hr_placeholder(g, HR_INT32, batch < 0 ? HR_SHAPE(-1, -1) : HR_UNKNOWN_SHAPE);
+        const hr_node along = i % 2 ? fed : hr_scalar(g, HR_INT32, axis);
+        const hr_node y =
+            hr_new_node(g, "GatherV2", HR_INPUTS(x, ids, along), HR_ATTRS(HR_INT_ATTR("batch_dims", batch)));
+        const hr_node seed = hr_placeholder(g, HR_FLOAT, HR_UNKNOWN_SHAPE);
+        hr_gradients(&y, 1, &x, 1, &by, .grad_ys = &seed);
+        assert_int_equal(by.indices.graph != NULL, axis == 0 && i % 2 == 0);
+        hr_session *s = hr_session_new(g, .workers = &(int){0});
+        hr_feed feeds[] = {{x, hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2, 3), values)},
+                           {fed, hr_tensor_of(HR_INT32, HR_SCALAR, &axis)},
+                           {ids, hr_tensor_of(HR_INT32, HR_SHAPE(2, 2), indices)},
+                           {seed, {0}}};
+        assert_ok(hr_session_run(s, feeds, 3, &y, 1, &y_now, &err), &err);
+        for (int n = 0; n < 24; n++) up[n] = (float)(n + 1);
+        feeds[3].value = hr_tensor_of(HR_FLOAT, y_now.shape, up);
+        sum_what_was_taken(dims, indices, axis < 0 ? axis + 3 : axis, batch < 0 ? batch + 2 : batch, up, expected);
+        const hr_node dense = hr_gradient_dense(by);
+        assert_ok(hr_session_run(s, feeds, 4, &dense, 1, &out, &err), &err);
+        assert_int_equal(out.count, 12);
+        assert_memory_equal(out.data, expected, sizeof expected);
+        hr_tensor_clear(&out);
+        hr_tensor_clear(&y_now);
+        hr_session_free(s);
+        hr_graph_free(g);
+    }
+}
+
+/* Of tables one after the other, and beside each other. */
+static void slices_stay_slices_through_a_concatenation(void **state)
+{
+    (void)state;
+    for (int axis = 0; axis < 2; axis++) {
+        const float expected[2][2][6] = {{{0, 0, 2, 2, 0, 0}, {1, 1, 0, 0, 0, 0}},
+                                         {{0, 0, 2, 2, 1, 1}, {0, 0, 2, 2, 1, 1}}};
+        const int64_t rows[2][3] = {{1, 3, 1}, {1, 2, 1}};
+        hr_error err = {0};
+        hr_gradient by[2];
+        hr_tensor out[2];
+        hr_graph *g = hr_graph_new();
+        const hr_node x[] = {hr_placeholder(g, HR_FLOAT, HR_SHAPE(3, 2)), hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 2))};
+        const hr_node y = hr_gather(hr_concat(x, 2, axis), hr_ints(g, rows[axis], 3), 0);
+        hr_gradients(&y, 1, x, 2, by);
+        assert_non_null(by[0].indices.graph);
+        assert_non_null(by[1].indices.graph);
+        const hr_node dense[] = {hr_gradient_dense(by[0]), hr_gradient_dense(by[1])};
+        const float values[6] = {0};
+        const hr_tensor fed = hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 2), values);
+        const hr_feed feeds[] = {{x[0], fed}, {x[1], fed}};
+        hr_session *s = hr_session_new(g, .workers = &(int){0});
+        assert_ok(hr_session_run(s, feeds, 2, dense, 2, out, &err), &err);
+        for (int i = 0; i < 2; i++) {
+            assert_memory_equal(out[i].data, expected[axis][i], sizeof expected[axis][i]);
+            hr_tensor_clear(&out[i]);
+        }
+        hr_session_free(s);
+        hr_graph_free(g);
+    }
+}
+
 static void what_does_not_depend_on_x_has_no_gradient(void **state)
 {
     (void)state;
@@ -227,7 +319,7 @@ static void a_missing_gradient_is_named(void **state)
 {
     (void)state;
     hr_graph *g = hr_graph_new();
-    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SCALAR), y = hr_new_node(g, "SqrtGrad", HR_INPUTS(x, x));
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SCALAR), y = hr_new_node(g, "SoftsignGrad", HR_INPUTS(x, x));
     hr_gradient out;
     hr_gradients(&y, 1, &x, 1, &out);
     assert_string_equal(hr_graph_error(g)->kind, "graph.gradient");
@@ -243,6 +335,8 @@ int main(void)
         cmocka_unit_test(a_wide_and_deep_model_agrees_with_finite_differences),
         cmocka_unit_test(gradients_of_looked_up_tables_stay_slices),
         cmocka_unit_test(two_lookups_of_one_table_are_put_one_after_the_other),
+        cmocka_unit_test(rows_of_unknown_shapes_along_any_axis_have_a_gradient),
+        cmocka_unit_test(slices_stay_slices_through_a_concatenation),
         cmocka_unit_test(what_does_not_depend_on_x_has_no_gradient),
         cmocka_unit_test(second_derivatives_are_gradients_of_gradients),
         cmocka_unit_test(a_derivative_begins_with_ones_of_any_float_type),
