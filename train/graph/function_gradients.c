@@ -22,6 +22,107 @@ static void refuse(const hr_backward *b, const char *what)
 
 static bool is_same(hr_node a, hr_node b) { return a.graph == b.graph && a.id == b.id && a.output == b.output; }
 
+/* ---- nodes where they belong ---- */
+
+/* Nodes go into `g` itself, whatever is made there now, and wait for nothing. */
+typedef struct inside {
+    hr_graph *g, *building;
+    int controls;
+} inside;
+
+static inside enter_graph(hr_graph *g)
+{
+    const inside was = {g, g->building, g->control_count};
+    g->building = NULL;
+    g->control_count = 0;
+    return was;
+}
+
+static void leave_graph(inside was)
+{
+    was.g->building = was.building;
+    was.g->control_count = was.controls;
+}
+
+/* Stands for what is not computed in a branch: nobody takes it. */
+static hr_node empty_value(hr_graph *body, hr_dtype dtype)
+{
+    if (dtype == HR_VARIANT)
+        return hr_new_node(
+            body, "EmptyTensorList",
+            HR_INPUTS(hr_const_number(body, HR_INT32, -1, NULL), hr_const_number(body, HR_INT32, -1, NULL)),
+            HR_ATTRS(HR_TYPE_ATTR("element_dtype", HR_FLOAT)));
+    hr_tensor none = {.dtype = dtype, .shape = {.rank = 1}};
+    return hr_new_node(body, "Const", HR_ATTRS(HR_TENSOR_ATTR("value", &none), HR_TYPE_ATTR("dtype", dtype)));
+}
+
+/* ---- values that a branch of TensorFlow 1 may leave out ---- */
+
+static bool lacks_value(const hr_graph *g, const hr__node *n)
+{
+    bool any = n->op->traits & HR_SWITCHES, all = n->inputs > 0;
+    if (n->instead.graph) return g->after_switch[n->instead.id];
+    for (int i = 0; i < n->inputs; i++) {
+        any |= g->after_switch[n->input[i].id];
+        all &= g->after_switch[n->input[i].id];
+    }
+    for (int i = 0; i < n->controls; i++) any |= g->after_switch[n->control[i].id];
+    return n->op->traits & HR_MERGES ? all : any;
+}
+
+/* Whether a Switch is above it: a Merge of several sides may be within a branch, too. */
+static bool may_lack_value(hr_node node)
+{
+    hr_graph *g = node.graph;
+    while (g->after_switch_count <= node.id) {
+        const int32_t id = g->after_switch_count;
+        if (hr__grow(&g->after_switch, id, &g->after_switch_capacity, 1, NULL) != HR_OK) {
+            hr__graph_no_memory(hr__root(g), "a gradient");
+            return false;
+        }
+        g->after_switch[id] = !g->nodes[id]->in_loop && lacks_value(g, g->nodes[id]);
+        g->after_switch_count++;
+    }
+    return g->after_switch[node.id];
+}
+
+/* Merge(value, an empty one) always has a value, which can be kept, and says which of the two it is. In the derivative
+ * a Switch makes of them again what has a value or none: there, what follows runs only where it ran before. */
+static hr_node keep_and_switch(hr_graph *body, hr_node outer)
+{
+    const inside around = enter_graph(outer.graph);
+    const hr_node either[] = {outer, empty_value(outer.graph, hr_node_dtype(outer))};
+    const hr_node kept = hr_new_node(outer.graph, "Merge", .name = "kept", .inputs = either, .input_count = 2);
+    leave_graph(around);
+    if (!hr_node_exists(kept)) return kept;
+    const hr_node value = hr__capture_node(body, kept), which = hr__capture_node(body, hr_node_output(kept, 1));
+    const inside was = enter_graph(body);
+    const hr_node there = hr_new_node(body, "Equal", HR_INPUTS(which, hr_const_number(body, HR_INT32, 0, NULL)));
+    const hr_node sides = hr_new_node(body, "Switch", HR_INPUTS(value, there));
+    leave_graph(was);
+    if (!hr_node_exists(sides)) return sides;
+    hr__node_of(sides)->shape[1] = hr_node_shape(outer);
+    return hr_node_output(sides, 1);
+}
+
+static hr_node capture_switched(hr_graph *body, hr_node outer)
+{
+    if (!may_lack_value(outer)) return (hr_node){0};
+    for (int i = 0; i < body->switched_count; i++)
+        if (is_same(body->switched[i].outer, outer)) return body->switched[i].inner;
+    if (hr_node_dtype(outer) == HR_RESOURCE) { /* a handle is the same in all branches */
+        hr_node handle = outer;
+        while (hr__node_of(handle)->op->traits & HR_SWITCHES || strcmp(hr_node_op(handle), "Identity") == 0)
+            handle = hr_node_input(handle, 0);
+        if (!may_lack_value(handle)) return hr__capture_node(body, handle);
+    }
+    if (hr__grow(&body->switched, body->switched_count, &body->switched_capacity, sizeof *body->switched, NULL))
+        return hr__graph_no_memory(body, "a capture");
+    const hr_node inner = keep_and_switch(body, outer);
+    if (hr_node_exists(inner)) body->switched[body->switched_count++] = (hr__capture){outer, inner};
+    return inner;
+}
+
 /* ---- the derivative of a function ---- */
 
 typedef struct derivative {
@@ -101,18 +202,6 @@ static int input_of(const hr_function *f, hr_node node)
     return -1;
 }
 
-/* What is computed in a branch of TensorFlow 1 that was not taken has no value that could be kept. */
-static bool can_be_kept(const hr_backward *b, const hr_function *f, const derivative *d)
-{
-    if (!has_branches(f->body)) return true;
-    for (int i = 0; i < d->needs; i++) {
-        if (input_of(f, d->need[i]) >= 0) continue;
-        refuse(b, "expected no branches of Switch and Merge within a loop or a function that is derived");
-        return false;
-    }
-    return true;
-}
-
 /* A function from a file does not say which variables it takes; a call of it does. */
 static void know_inputs(const hr_backward *b, const hr_function *f, int first)
 {
@@ -141,6 +230,7 @@ static bool differentiate(const hr_backward *b, const hr_function *f, const bool
         return false;
     }
     body->copies_constants = true;
+    if (has_branches(f->body)) body->capture_switched = capture_switched;
     for (int i = 0; i < e.ys; i++) {
         hr_dtype dtype;
         hr_shape shape;
@@ -163,7 +253,7 @@ static bool differentiate(const hr_backward *b, const hr_function *f, const bool
     if (f->body->error.code != HR_OK) /* of a body that is finished, nobody else asks */
         hr_node_fail(hr__root(b->graph), f->body->error.code, f->body->error.kind, "function '%s': %s", f->name,
                      f->body->error.text);
-    return made && can_be_kept(b, f, out) && !failed(b);
+    return made && !failed(b);
 }
 
 /* A call of it where gradients are made now. */
@@ -192,26 +282,6 @@ static hr_node newest(hr_node node)
 {
     while (hr__node_of(node)->extended > 0) node.id = hr__node_of(node)->extended - 1;
     return node;
-}
-
-/* Nodes go into `g` itself, whatever is made there now, and wait for nothing. */
-typedef struct inside {
-    hr_graph *g, *building;
-    int controls;
-} inside;
-
-static inside enter_graph(hr_graph *g)
-{
-    const inside was = {g, g->building, g->control_count};
-    g->building = NULL;
-    g->control_count = 0;
-    return was;
-}
-
-static void leave_graph(inside was)
-{
-    was.g->building = was.building;
-    was.g->control_count = was.controls;
 }
 
 static bool add_output(hr_function *f, hr_node node)
@@ -291,18 +361,6 @@ static bool find_functions(caller *c, hr_node node)
     for (int i = 0; i < c->branches; i++)
         if (!(c->f[i] = function_of(c->b, node, branch_attr(c, i), i))) return false;
     return true;
-}
-
-/* What a branch does not compute is empty there: nobody takes it. */
-static hr_node empty_value(hr_graph *body, hr_dtype dtype)
-{
-    if (dtype == HR_VARIANT)
-        return hr_new_node(
-            body, "EmptyTensorList",
-            HR_INPUTS(hr_const_number(body, HR_INT32, -1, NULL), hr_const_number(body, HR_INT32, -1, NULL)),
-            HR_ATTRS(HR_TYPE_ATTR("element_dtype", HR_FLOAT)));
-    hr_tensor none = {.dtype = dtype, .shape = {.rank = 1}};
-    return hr_new_node(body, "Const", HR_ATTRS(HR_TENSOR_ATTR("value", &none), HR_TYPE_ATTR("dtype", dtype)));
 }
 
 /* All branches give the value; where it is another branch's, an empty one. */

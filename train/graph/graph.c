@@ -30,6 +30,8 @@ void hr_graph_free(hr_graph *g)
     hr_free(g->functions);
     hr__map_free(&g->function_names);
     hr_free(g->captures);
+    hr_free(g->switched);
+    hr_free(g->after_switch);
     for (int i = 0; i < g->collection_count; i++) hr_free(g->collections[i].nodes);
     hr_free(g->collections);
     hr_free(g->variables);

@@ -195,16 +195,22 @@ typedef struct hr__at_once {
 struct hr_graph {
     const hr__at_once *at_once; /* of an eager graph; NULL: nodes are only made */
     void *eager;                /* its own */
-    hr_graph *outer;       /* of a function's body: the graph around it */
-    hr_graph *building;    /* the function that is made in it now */
-    hr_function *function; /* of a body */
-    bool own_library;      /* a plan's copy: functions that passes make are its own */
-    hr_callee *callees;    /* of such, in the plan's session */
-    bool copies_constants; /* of the graph around, in place of capturing them */
+    hr_graph *outer;            /* of a function's body: the graph around it */
+    hr_graph *building;         /* the function that is made in it now */
+    hr_function *function;      /* of a body */
+    bool own_library;           /* a plan's copy: functions that passes make are its own */
+    hr_callee *callees;         /* of such, in the plan's session */
+    bool copies_constants;      /* of the graph around, in place of capturing them */
     const hr__override *override;
     bool has_extended; /* nodes that extend others, or functions that share it */
     hr__capture *captures;
     int capture_count, capture_capacity;
+    /* How the derivative of a function with Switch and Merge captures what may have no value; none: it has one. */
+    hr_node (*capture_switched)(hr_graph *body, hr_node outer);
+    hr__capture *switched; /* such captures, which then have no value here either */
+    int switched_count, switched_capacity;
+    uint8_t *after_switch; /* by node: it may have no value. As far as that was asked */
+    int32_t after_switch_count, after_switch_capacity;
     hr_function **functions; /* of the outermost graph, and of copies: the library */
     int function_count, function_capacity;
     hr__map function_names; /* to the index */

@@ -483,6 +483,8 @@ hr_node hr__capture_node(hr_graph *body, hr_node outer)
             return body->captures[i].inner;
     }
     if (body->copies_constants && is_constant(outer)) return copy_constant(body, outer);
+    const hr_node switched = body->capture_switched ? body->capture_switched(body, outer) : (hr_node){0};
+    if (switched.graph) return switched;
     if (hr__grow(&body->captures, body->capture_count, &body->capture_capacity, sizeof *body->captures, NULL) != HR_OK)
         return hr__graph_no_memory(body, "a capture");
     const hr_node inner =

@@ -434,6 +434,88 @@ static void switch_and_merge_are_derived(void **state)
     assert_close(run_once(right, 2, dx), 4 * exp(3));
 }
 
+/* In the turns below 2, y^2 x; in the others exp(-y), or y x if the turn is 3. */
+static void switched_turn(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    const hr_node x = ((const pair *)user)->x, early = hr_less(vars[0], hr_scalar(graph, HR_DOUBLE, 2));
+    const hr_node y = hr_new_node(graph, "Switch", HR_INPUTS(vars[1], early));
+    const hr_node factor = hr_new_node(graph, "Switch", HR_INPUTS(x, early)), turn = vars[0];
+    const hr_node third = hr_new_node(graph, "Equal", HR_INPUTS(turn, hr_scalar(graph, HR_DOUBLE, 3)));
+    const hr_node is_third = hr_new_node(graph, "Switch", HR_INPUTS(third, early));
+    const hr_node late = hr_new_node(graph, "Switch", HR_INPUTS(y, is_third));
+    const hr_node late_factor = hr_new_node(graph, "Switch", HR_INPUTS(factor, is_third));
+    const hr_node ends[] = {hr_exp(hr_neg(late)), hr_mul(hr_node_output(late, 1), hr_node_output(late_factor, 1))};
+    const hr_node square = hr_square(hr_node_output(y, 1));
+    const hr_node both[] = {hr_new_node(graph, "Merge", .inputs = ends, .input_count = 2),
+                            hr_mul(square, hr_node_output(factor, 1))};
+    results[0] = hr_add(turn, hr_scalar(graph, HR_DOUBLE, 1));
+    results[1] = hr_new_node(graph, "Merge", .inputs = both, .input_count = 2);
+}
+
+/* The value and its first two derivatives by x. */
+static void switched_turns(double x, int turns, double v[3])
+{
+    v[0] = x, v[1] = 1, v[2] = 0;
+    for (int i = 0; i < turns; i++) {
+        const double y = v[0], d = v[1], dd = v[2];
+        if (i < 2) {
+            v[0] = y * y * x;
+            v[1] = 2 * y * d * x + y * y;
+            v[2] = 2 * d * d * x + 2 * y * dd * x + 4 * y * d;
+        } else if (i == 3) {
+            v[0] = y * x, v[1] = d * x + y, v[2] = dd * x + 2 * d;
+        } else {
+            v[0] = exp(-y), v[1] = -exp(-y) * d, v[2] = exp(-y) * (d * d - dd);
+        }
+    }
+}
+
+static void switch_and_merge_within_a_loop_are_derived(void **state)
+{
+    (void)state;
+    hr_node out[2];
+    pair p = {input("x"), input("turns")};
+    hr_while_loop(turns_below, switched_turn, &p, ((hr_node[]){number(0), p.x}), 2, out);
+    const hr_node dx = gradient(out[1], p.x), ddx = gradient(dx, p.x);
+    for (int n = 0; n < 6; n++) {
+        const fed at[] = {{p.x, 1.1}, {p.w, n}};
+        double expected[3];
+        switched_turns(1.1, n, expected);
+        assert_close(run_once(at, 2, out[1]), expected[0]);
+        assert_close(run_once(at, 2, dx), expected[1]);
+        assert_close(run_once(at, 2, ddx), expected[2]);
+    }
+}
+
+/* A variable that is read in one branch of a function. */
+static void a_call_with_switch_and_merge_is_derived(void **state)
+{
+    (void)state;
+    const hr_node v = variable("v", 3), x = input("x");
+    hr_graph *body = hr_function_begin(g, "sides");
+    const hr_node of_body = hr_function_input(body, HR_DOUBLE, HR_SCALAR, "x");
+    const hr_node low = hr_less(of_body, hr_scalar(body, HR_DOUBLE, 0));
+    const hr_node sides = hr_new_node(body, "Switch", HR_INPUTS(of_body, low));
+    const hr_node handles = hr_new_node(body, "Switch", HR_INPUTS(v, low), HR_ATTRS(HR_TYPE_ATTR("T", HR_RESOURCE)));
+    const hr_node read =
+        hr_new_node(body, "ReadVariableOp", HR_INPUTS(handles), HR_ATTRS(HR_TYPE_ATTR("dtype", HR_DOUBLE)));
+    const hr_node ends[] = {hr_mul(hr_square(read), sides), hr_exp(hr_node_output(sides, 1))};
+    const hr_node both = hr_new_node(body, "Merge", .inputs = ends, .input_count = 2);
+    const hr_function *f = hr_function_end(body, &both, 1);
+    hr_node y;
+    hr_call_function(f, &x, 1, &y);
+    const hr_node fetch[] = {y, gradient(y, x), gradient(y, v)};
+    hr_session *s = initialized();
+    for (int i = 0; i < 2; i++) {
+        const fed at = {x, i ? -.5 : 2};
+        const double expected[2][3] = {{18, 9, 12}, {exp(-.5), exp(-.5), 0}};
+        double got[3];
+        run(s, &at, 1, fetch, got, 3);
+        for (int n = 0; n < 3; n++) assert_close(got[n], expected[i][n]);
+    }
+    hr_session_free(s);
+}
+
 /* ---- options ---- */
 
 static void a_gradient_within_a_branch_is_by_what_is_around_it(hr_graph *graph, hr_node *results, void *user)
@@ -534,6 +616,8 @@ int main(void)
         ON_A_GRAPH(one_of_several_branches_is_derived),
         ON_A_GRAPH(derivatives_are_the_same_from_a_file),
         ON_A_GRAPH(switch_and_merge_are_derived),
+        ON_A_GRAPH(switch_and_merge_within_a_loop_are_derived),
+        ON_A_GRAPH(a_call_with_switch_and_merge_is_derived),
         ON_A_GRAPH(gradients_may_be_taken_within_a_branch),
         ON_A_GRAPH(an_unconnected_x_has_zeros_if_asked_for),
         ON_A_GRAPH(sums_in_pairs_are_the_same),
