@@ -89,6 +89,14 @@ hr_status hr_kernel_end_output(hr_kernel *k, int i, const hr_tensor *scratch, co
     return HR_OK;
 }
 
+hr_status hr_kernel_copy(hr_kernel *k, int i, hr_shape shape, const void *data, hr_error *err)
+{
+    hr_tensor scratch, *out;
+    HR_TRY(hr_kernel_begin_output(k, i, shape, &scratch, &out, err));
+    if (out->count) memcpy(out->data, data, (size_t)out->count * hr_dtype_size(out->dtype));
+    return hr_kernel_end_output(k, i, &scratch, out, err);
+}
+
 /* ---- strings ---- */
 
 static bool strings_grow(void *array, int64_t needed, size_t *capacity, size_t width)

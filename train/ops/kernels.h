@@ -478,6 +478,9 @@ HR_API hr_status hr_kernel_begin_output(hr_kernel *k, int i, hr_shape shape, hr_
 HR_API hr_status hr_kernel_end_output(hr_kernel *k, int i, const hr_tensor *scratch, const hr_tensor *out,
                                       hr_error *err);
 
+/* Output i is a copy of `data`, which has the values of its shape, row-major. Strings are copied, too. */
+HR_API hr_status hr_kernel_copy(hr_kernel *k, int i, hr_shape shape, const void *data, hr_error *err);
+
 /* Strings in the making, for outputs: pieces are added to the last one until it ends. Begins as {0}. What lacks memory
  * is told by hr_strings_give, which makes output i of them, as many as the shape has, and frees all. */
 typedef struct hr_strings {

@@ -76,6 +76,20 @@ static const char *why_no_differences(const char *op)
     return NULL;
 }
 
+/* Ops of which no random node has a result. */
+static const struct {
+    const char *op, *why;
+} no_results[] = {
+    {"ParseExampleV2", "four vectors and five lists must have the same lengths: test_parse_example_op.c, golden cases"},
+};
+
+static bool has_no_result(const char *op)
+{
+    for (size_t i = 0; i < sizeof no_results / sizeof *no_results; i++)
+        if (strcmp(no_results[i].op, op) == 0) return true;
+    return false;
+}
+
 static void write_words(void)
 {
     const char words[] = "0\t0\nw1\t10\n2\t20\nw3\t30\n";
@@ -94,7 +108,7 @@ static void every_op_conforms(void **state)
         hr_error err;
         const hr_graph_op_conformance_opts opts = {
             .struct_size = sizeof opts,
-            .first = asked("HEADRACE_FIRST", 0),
+            .first = asked("HEADRACE_FIRST", has_no_result(op->name)), /* after 0: it does not look for a result */
             .trials = asked("HEADRACE_ROUNDS", 16),
             .checks = why_no_differences(op->name) ? ~0u & ~(unsigned)HR_CONFORM_DIFFERENCES : ~0u,
             .quick = true,
@@ -126,7 +140,7 @@ static void every_op_was_seen_at_work(void **state)
     for (int i = 0; i < MAX_OPS && hr_graph_op_at(i); i++) {
         const hr_graph_op *op = hr_graph_op_at(i);
         if (!is_asked(op) || op->traits & HR_CALLS) continue; /* their results are functions: test_control_flow.c */
-        const bool worked = report[i].results > 0 || reached[i];
+        const bool worked = report[i].results > 0 || reached[i] || has_no_result(op->name);
         const bool compared = !op->gradient || report[i].comparisons > 0 || why_no_differences(op->name);
         if (!worked) print_message("%s: no trial has a result\n", op->name);
         if (!compared) print_message("%s: no derivative was compared\n", op->name);
