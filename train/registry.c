@@ -17,7 +17,7 @@ enum { FILES = sizeof files / sizeof *files };
 
 const hr_graph_op *hr_graph_op_named(const char *name)
 {
-    for (int f = 0; f < FILES; f++)
+    for (int f = 0; f < FILES && name; f++)
         for (const hr_graph_op *op = files[f]; op->name; op++)
             if (strcmp(op->name, name) == 0) return op;
     return NULL;
@@ -25,7 +25,7 @@ const hr_graph_op *hr_graph_op_named(const char *name)
 
 const hr_graph_op *hr_graph_op_at(int i)
 {
-    for (int f = 0; f < FILES; f++)
+    for (int f = 0; f < FILES && i >= 0; f++)
         for (const hr_graph_op *op = files[f]; op->name; op++)
             if (i-- == 0) return op;
     return NULL;

@@ -159,6 +159,9 @@ const hr_tensor *hr_eager_tensor(hr_node node)
 
 hr_status hr_eager_get(hr_node node, hr_tensor *out, hr_error *err)
 {
+    if (!out)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "eager.argument",
+                       "hr_eager_get: expected a place for the value, got NULL");
     *out = (hr_tensor){0};
     const hr_tensor *value = eager_value(node);
     if (!value) {
@@ -183,8 +186,14 @@ hr_status hr_eager_op_with(hr_graph *g, const char *op, const hr_node_opts *give
 {
     const hr_node_opts opts = HR_OPTIONS(hr_node_opts, given);
     hr__eager *e = computing(g);
+    if (!out)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "eager.argument",
+                       "hr_eager_op: expected a place for the node, got NULL");
     *out = hr_failed_node(g);
-    if (e && op) return hr__eager_call(e, op, &opts, out, err);
+    if (e && op) {
+        HR_TRY(hr__check_node_opts(op, &opts, err));
+        return hr__eager_call(e, op, &opts, out, err);
+    }
     return hr_fail(err, HR_INVALID_ARGUMENT, "eager.graph",
                    "hr_eager_op: expected the name of an op and an eager graph%s",
                    hr__eager_of(g) ? ", while no function is made" : "");

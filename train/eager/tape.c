@@ -154,7 +154,7 @@ int hr_tape_watched(const hr_tape *t, hr_node *out, int max)
     int count = 0;
     for (int i = 0; t && i < t->watched_count; i++) {
         if (!((const hr__eager_node *)t->graph->nodes[t->watched[i]])->variable) continue;
-        if (count < max) out[count] = (hr_node){t->graph, t->watched[i], 0};
+        if (out && count < max) out[count] = (hr_node){t->graph, t->watched[i], 0};
         count++;
     }
     return count;

@@ -317,6 +317,9 @@ hr_status hr_tape_jacobian(hr_tape *t, hr_node y, hr_node x, hr_node *out, hr_er
         return hr_fail(err, HR_INVALID_ARGUMENT, "tape.gradient",
                        "hr_tape_jacobian: expected a tape with .persistent%s",
                        t && !t->e ? ", outside of functions" : "");
+    if (!out)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "eager.argument",
+                       "hr_tape_jacobian: expected a place for the node, got NULL");
     *out = hr_failed_node(t->graph);
     if (t->graph->error.code != HR_OK) {
         if (err) *err = t->graph->error;

@@ -21,6 +21,9 @@ hr_status hr_session_make_callable(hr_session *s, const hr_node *feeds, int feed
                                    int fetch_count, hr_callable **out, hr_error *err)
 {
     hr_error failed = {0};
+    if (!out)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "session.argument",
+                       "hr_session_make_callable: expected a place for the callable, got NULL");
     *out = NULL;
     if (!s) return hr_no_memory(err, "a session");
     hr_callable *c = hr_calloc(1, sizeof *c);

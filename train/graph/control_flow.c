@@ -42,8 +42,13 @@ void hr_call_function(const hr_function *f, const hr_node *inputs, int count, hr
     hr_node *captured = NULL;
     hr_dtype types[HR__MAX_CALL];
     hr_shape shapes[HR__MAX_CALL];
-    for (int i = 0; f && i < f->outputs; i++) out[i] = hr_failed_node(g);
+    for (int i = 0; out && f && i < f->outputs; i++) out[i] = hr_failed_node(g);
     if (!f) return;
+    if (!out && f->outputs > 0) {
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.argument",
+                     "hr_call_function: expected an array for %d results of '%s', got NULL", f->outputs, f->name);
+        return;
+    }
     if (count != f->asked || (!inputs && count > 0) || f->outputs > HR__MAX_CALL) {
         hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.inputs", "function '%s': expected %d inputs, got %d", f->name,
                      f->asked, count);
@@ -155,10 +160,11 @@ void hr_cond(hr_node predicate, hr_branch_fn *then, hr_branch_fn *otherwise, voi
 {
     hr_function *branch[2] = {NULL, NULL};
     choice c = {.call = "hr_cond", .g = hr__innermost(predicate.graph), .branch = branch, .branches = 2};
-    for (int i = 0; i < count; i++) out[i] = hr_failed_node(c.g);
-    if (!c.g || count < 0 || count > HR__MAX_CALL || !then || !otherwise) {
+    for (int i = 0; out && i < count; i++) out[i] = hr_failed_node(c.g);
+    if (!c.g || count < 0 || count > HR__MAX_CALL || !then || !otherwise || (!out && count > 0)) {
         hr_node_fail(c.g, HR_INVALID_ARGUMENT, "graph.function",
-                     "hr_cond: expected two branches and at most %d results, got %d", HR__MAX_CALL, count);
+                     "hr_cond: expected two branches, and an array for at most %d results, got %s and %d results",
+                     HR__MAX_CALL, !then || !otherwise || !out ? "NULL" : "these", count);
         return;
     }
     if (c.g->at_once) {
@@ -194,6 +200,11 @@ void hr_switch_case_with(hr_node index, hr_branch_fn *const *branches, int branc
                      HR__MAX_BRANCHES, HR__MAX_CALL, branch_count, count);
         return;
     }
+    for (int i = 0; i < branch_count; i++)
+        if (!branches[i]) {
+            hr_node_fail(c.g, HR_INVALID_ARGUMENT, "graph.function", "hr_switch_case: expected branch %d, got NULL", i);
+            return;
+        }
     c.branches = branch_count + (opts.default_case != NULL);
     if (c.g->at_once) {
         const hr_tensor *value = selected_at_once(c.g, index);

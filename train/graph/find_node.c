@@ -99,9 +99,10 @@ hr_view hr_text_view(const char *text) { return (hr_view){text, text ? (int64_t)
 const hr_attr *hr_node_attr(hr_node node, const char *name)
 {
     const hr__node *n = hr__node_of(node);
-    const int at = n ? hr__signature_attr(n->sig, name, strlen(name)) : -1;
+    if (!n || !name) return NULL;
+    const int at = hr__signature_attr(n->sig, name, strlen(name));
     if (at >= 0) return &n->attr[at];
-    for (int i = n ? n->sig->attrs : 0; n && i < n->attrs; i++)
+    for (int i = n->sig->attrs; i < n->attrs; i++)
         if (strcmp(n->attr[i].name, name) == 0) return &n->attr[i];
     return NULL;
 }
@@ -163,7 +164,7 @@ hr_shape hr_attr_shape(hr_node node, const char *name)
 const int64_t *hr_attr_ints(hr_node node, const char *name, int *count)
 {
     const hr_attr *a = attr_of(node, name, HR_ATTR_INTS);
-    *count = a ? a->count : 0;
+    if (count) *count = a ? a->count : 0;
     return a ? a->ints : NULL;
 }
 

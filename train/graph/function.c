@@ -124,6 +124,9 @@ static bool has_effect(const hr__node *n)
 static hr_status function_finish(hr_function *f, const hr_node *results, int count, hr_error *err)
 {
     hr_graph *body = f->body;
+    if (count < 0 || (!results && count > 0))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.argument", "expected an array of results, got %s",
+                       count < 0 ? "a negative number of them" : "NULL");
     f->output = hr__arena_get(&body->arena, sizeof *f->output * (size_t)(count + 1));
     if (!f->output) return hr_no_memory(err, "a function");
     for (int i = 0; i < count && body->error.code == HR_OK; i++) {
@@ -146,7 +149,7 @@ const hr_function *hr_function_end(hr_graph *body, const hr_node *results, int c
 {
     hr_error err = {0};
     hr_function *f = body ? body->function : NULL;
-    if (!f || body->outer->building != body) {
+    if (!f || !body->outer || body->outer->building != body) {
         hr_node_fail(body, HR_INVALID_ARGUMENT, "graph.function",
                      "expected the graph of the function that is made now");
         return NULL;

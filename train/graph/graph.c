@@ -127,7 +127,7 @@ void hr_add_to_collection(hr_graph *g, const char *collection, hr_node node)
 const hr_node *hr_get_collection(const hr_graph *g, const char *collection, int *count)
 {
     const hr__collection *c = find_collection(g, collection);
-    *count = c ? c->count : 0;
+    if (count) *count = c ? c->count : 0;
     return c ? c->nodes : NULL;
 }
 
@@ -171,9 +171,12 @@ void hr_set_random_seed(hr_graph *g, int64_t seed)
 void hr_random_seeds(hr_graph *g, int64_t seed, int64_t *seed1, int64_t *seed2)
 {
     const int64_t modulus = INT32_MAX;
+    int64_t unwanted = 0;
+    if (!seed1) seed1 = &unwanted;
+    if (!seed2) seed2 = &unwanted;
     *seed1 = *seed2 = 0;
     g = hr__innermost(g);
-    if (!g->seed && !seed) return;
+    if (!g || (!g->seed && !seed)) return;
     *seed1 = g->seed ? g->seed : 87654321;
     *seed2 = seed ? seed : g->at_once ? g->at_once->op_seed(g) : g->seeded_ops++;
     *seed1 = (*seed1 % modulus + modulus) % modulus;

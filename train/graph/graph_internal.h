@@ -339,6 +339,8 @@ void hr__name_scope_at_root(hr_graph *g, const char *name);
 const char *hr__unique_name(hr_graph *g, const char *name);
 /* Takes a whole name that nobody has yet, for a node from a file. HR_INVALID_ARGUMENT, "graph.name". */
 hr_status hr__claim_name(hr_graph *g, const char *name, const char **out, hr_error *err);
+/* HR_INVALID_ARGUMENT, "graph.argument": no name, or NULL where a count says that there is something. */
+hr_status hr__check_node_opts(const char *op, const hr_node_opts *opts, hr_error *err);
 /* A node from a file: its whole name and all its inputs, controls and attributes are given; scopes and control
  * dependencies of the graph do not count, nothing is read in a variable's place, and every attribute is kept. An error
  * does not stick to the graph. */

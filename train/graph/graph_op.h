@@ -145,10 +145,10 @@ typedef enum hr_graph_op_traits {
     HR_PASSES_SLICES = 16, /* its gradient takes row slices as they come: Identity, ReadVariableOp */
     HR_NO_GRADIENT = 32,   /* nothing flows back, by definition: Shape, ArgMax, Assign */
     HR_COMMUTATIVE = 64,   /* two inputs may be exchanged: the bits are the same */
-    HR_READS_ONLY = 128, /* takes a variable or another resource, and does not change it */
-    HR_CALLS = 256,      /* calls functions: what it takes is locked by the nodes that these run, one by one */
-    HR_SWITCHES = 512,   /* may leave outputs without a value (hr_kernel_leave_out): Switch */
-    HR_MERGES = 1024,    /* runs if one input has a value: Merge */
+    HR_READS_ONLY = 128,   /* takes a variable or another resource, and does not change it */
+    HR_CALLS = 256,        /* calls functions: what it takes is locked by the nodes that these run, one by one */
+    HR_SWITCHES = 512,     /* may leave outputs without a value (hr_kernel_leave_out): Switch */
+    HR_MERGES = 1024,      /* runs if one input has a value: Merge */
 } hr_graph_op_traits;
 
 /* Begins every descriptor, so that older and newer ops load. Filled in by HR_GRAPH_OP_HEAD. */
@@ -292,7 +292,9 @@ HR_API hr_shape hr_shape_of_rank(int rank);
 HR_API hr_status hr_dim_add(int64_t a, int64_t b, int64_t *out, hr_error *err);
 HR_API hr_status hr_dim_mul(int64_t a, int64_t b, int64_t *out, hr_error *err);
 
-/* ---- for compute ---- */
+/* ---- for compute ----
+ *
+ * What a descriptor's functions call, here and above, trusts its pointers: they are the library's, or the op's own. */
 
 /* The line of `kernels` for the node's type. */
 HR_API const hr_type_kernel *hr_kernel_chosen(const hr_kernel *k);

@@ -12,6 +12,8 @@ static const char *resource_name(hr_node origin)
 bool hr_handle_of(hr_node node, hr_handle_info *out)
 {
     const hr__node *n = hr__node_of(node);
+    hr_handle_info unwanted;
+    if (!out) out = &unwanted;
     *out = (hr_handle_info){.dtype = HR_INVALID_DTYPE, .shape = HR_UNKNOWN_SHAPE, .name = ""};
     if (!n || !n->handle || node.output < 0 || n->handle[node.output].dtype == HR_INVALID_DTYPE) return false;
     *out = n->handle[node.output];

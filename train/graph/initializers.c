@@ -193,8 +193,11 @@ static hr_node make_truncated(hr_graph *g, hr_dtype dtype, hr_shape shape, const
 
 void hr_fans(hr_shape shape, double *fan_in, double *fan_out)
 {
-    double field = 1;
-    *fan_in = *fan_out = 1;
+    double field = 1, unwanted;
+    if (!fan_in) fan_in = &unwanted;
+    if (!fan_out) fan_out = &unwanted;
+    *fan_in = *fan_out = shape.rank > HR_MAX_RANK ? NAN : 1;
+    if (shape.rank > HR_MAX_RANK) return;
     if (shape.rank == 1) *fan_in = *fan_out = (double)shape.dims[0];
     if (shape.rank < 2) return;
     for (int i = 0; i < shape.rank - 2; i++) field *= (double)shape.dims[i];

@@ -65,6 +65,7 @@ void hr_graph_use(hr_graph *g, const hr_graph_op *op)
 {
     hr_error err;
     const void *fits = NULL;
+    if (!g) return;
     hr_graph_op *own = hr__arena_get(&g->arena, sizeof *own);
     if (!own || hr__grow(&g->foreign, g->foreign_count, &g->foreign_capacity, sizeof *g->foreign, NULL) != HR_OK) {
         hr__graph_no_memory(g, "an op");
@@ -131,6 +132,9 @@ const hr__signature *hr__graph_signature(hr_graph *g, const char *name, hr_error
 hr_status hr_graph_signature(hr_graph *g, const char *op, const hr_signature **out, hr_error *err)
 {
     hr_error why = {0};
+    if (!g || !op || !out)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.argument",
+                       "hr_graph_signature: expected a graph, an op's name, and a place for its signature, got NULL");
     *out = hr__graph_signature(g, op, &why);
     if (!*out && err) *err = why;
     return *out ? HR_OK : why.code;

@@ -428,8 +428,28 @@ static hr_status enter(maker *m, hr_node *self)
 
 static hr_graph *graph_of(hr_graph *g, const hr_node_opts *opts)
 {
-    for (int i = 0; !g && i < opts->input_count; i++) g = opts->inputs[i].graph;
+    for (int i = 0; !g && opts->inputs && i < opts->input_count; i++) g = opts->inputs[i].graph;
     return g;
+}
+
+hr_status hr__check_node_opts(const char *op, const hr_node_opts *opts, hr_error *err)
+{
+    enum { MOST = INT32_MAX / 4 /* so that sums of counts stay within an int */ };
+    const char *lacks = !op ? "a name" : NULL;
+    const struct {
+        const void *there;
+        int count;
+        const char *what;
+    } part[] = {{opts->inputs, opts->input_count, "inputs"},
+                {opts->attrs, opts->attr_count, "attributes"},
+                {opts->controls, opts->control_count, "control inputs"}};
+    for (int i = 0; i < 3 && !lacks; i++)
+        if (part[i].count < 0 || part[i].count > MOST || (part[i].count > 0 && !part[i].there)) lacks = part[i].what;
+    for (int i = 0; i < opts->attr_count && !lacks; i++)
+        if (!opts->attrs[i].name) lacks = "a name of each attribute";
+    if (!lacks) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.argument",
+                   "a node of op '%.60s': expected %s, got NULL, or a count that is none", op ? op : "", lacks);
 }
 
 static bool any_failed(hr_graph *g, const hr_node_opts *opts)
@@ -536,8 +556,9 @@ hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts *given)
     g = graph_of(g, opts);
     if (!g) return self;
     g = hr__innermost(g);
-    if (g->at_once) return g->at_once->make(g, op, opts);
     hr_error err = {0};
+    if (hr__check_node_opts(op, opts, &err) != HR_OK) return hr_node_fail(g, err.code, err.kind, "%s", err.text);
+    if (g->at_once) return g->at_once->make(g, op, opts);
     const char *mark = strchr(op, '>');
     if (!take_from_around(g, &own)) return hr__graph_no_memory(g, "a node");
     if (any_failed(g, opts)) return hr_failed_node(g);

@@ -42,6 +42,9 @@ hr_status hr_partial_run_setup(hr_session *s, const hr_node *feeds, int feed_cou
                                int fetch_count, hr_partial **out, hr_error *err)
 {
     hr_error failed = {0};
+    if (!out)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "session.argument",
+                       "hr_partial_run_setup: expected a place for the partial run, got NULL");
     *out = NULL;
     if (!s) return hr_no_memory(err, "a session");
     hr_partial *p = hr_calloc(1, sizeof *p);

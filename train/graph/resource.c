@@ -312,6 +312,9 @@ static hr_status find_variable(hr_session *s, hr_node node, hr_resource **out, h
 hr_status hr_session_get(hr_session *s, hr_node variable, hr_tensor *out, hr_error *err)
 {
     hr_resource *r = NULL;
+    if (!out)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "session.argument",
+                       "hr_session_get: expected a place for the value, got NULL");
     *out = (hr_tensor){0};
     if (!s) return hr_no_memory(err, "a session");
     HR_TRY(find_variable(s, variable, &r, err));

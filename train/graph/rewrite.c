@@ -377,6 +377,9 @@ hr_node hr_node_copy(hr_graph *to, hr_node node, const hr_node *inputs, const hr
 {
     const hr__node *n = hr__node_of(node);
     if (!n) return node;
+    if (count < 0 || (!changed && count > 0) || (!inputs && n->inputs > 0))
+        return hr_node_fail(to, HR_INVALID_ARGUMENT, "graph.argument",
+                            "hr_node_copy: expected %d inputs and %d attributes, got NULL", n->inputs, count);
     hr_attr *attrs = hr_malloc(sizeof *attrs * ((size_t)n->attrs + 1));
     int kept = 0;
     if (!attrs) return hr__graph_no_memory(to, "a node");
@@ -384,7 +387,7 @@ hr_node hr_node_copy(hr_graph *to, hr_node node, const hr_node *inputs, const hr
         if (i >= n->sig->attrs && n->attr[i].name[0] != '_') continue;
         attrs[kept] = n->attr[i];
         for (int j = 0; j < count; j++)
-            if (strcmp(changed[j].name, n->attr[i].name) == 0) attrs[kept] = changed[j];
+            if (changed[j].name && strcmp(changed[j].name, n->attr[i].name) == 0) attrs[kept] = changed[j];
         kept++;
     }
     const hr_node made = hr_new_node(to, n->op->name, .name = n->name, .inputs = inputs, .input_count = n->inputs,

@@ -373,16 +373,28 @@ hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, const hr_
 
 /* ---- looking at one ---- */
 
-int hr_signature_inputs(const hr_signature *sig) { return sig->inputs; }
-int hr_signature_outputs(const hr_signature *sig) { return sig->outputs; }
-int hr_signature_attrs(const hr_signature *sig) { return sig->attrs; }
-const hr_arg_def *hr_signature_input(const hr_signature *sig, int i) { return &sig->input[i]; }
-const hr_arg_def *hr_signature_output(const hr_signature *sig, int i) { return &sig->output[i]; }
-const hr_attr_def *hr_signature_attr(const hr_signature *sig, int i) { return &sig->attr[i]; }
+int hr_signature_inputs(const hr_signature *sig) { return sig ? sig->inputs : 0; }
+int hr_signature_outputs(const hr_signature *sig) { return sig ? sig->outputs : 0; }
+int hr_signature_attrs(const hr_signature *sig) { return sig ? sig->attrs : 0; }
+
+const hr_arg_def *hr_signature_input(const hr_signature *sig, int i)
+{
+    return sig && i >= 0 && i < sig->inputs ? &sig->input[i] : NULL;
+}
+
+const hr_arg_def *hr_signature_output(const hr_signature *sig, int i)
+{
+    return sig && i >= 0 && i < sig->outputs ? &sig->output[i] : NULL;
+}
+
+const hr_attr_def *hr_signature_attr(const hr_signature *sig, int i)
+{
+    return sig && i >= 0 && i < sig->attrs ? &sig->attr[i] : NULL;
+}
 
 bool hr_signature_input_dims(const hr_signature *sig, int input, hr_dims_pattern *out)
 {
-    if (!sig->shapes || input < 0 || input >= sig->shapes->inputs) return false;
+    if (!sig || !sig->shapes || input < 0 || input >= sig->shapes->inputs) return false;
     const hr__shape_pattern *p = &sig->shapes->input[input];
     *out = (hr_dims_pattern){.rank = p->rank, .rest = p->rest};
     memcpy(out->dim, p->dim, sizeof out->dim);

@@ -47,7 +47,7 @@ HR_API hr_status hr_graph_signature(hr_graph *g, const char *op, const hr_signat
 HR_API int hr_signature_inputs(const hr_signature *sig);
 HR_API int hr_signature_outputs(const hr_signature *sig);
 HR_API int hr_signature_attrs(const hr_signature *sig);
-/* Numbers from 0; borrow from the graph. */
+/* Numbers from 0; borrow from the graph. NULL: there is none of that number. */
 HR_API const hr_arg_def *hr_signature_input(const hr_signature *sig, int i);
 HR_API const hr_arg_def *hr_signature_output(const hr_signature *sig, int i);
 HR_API const hr_attr_def *hr_signature_attr(const hr_signature *sig, int i);

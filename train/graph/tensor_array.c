@@ -38,15 +38,24 @@ hr_tensor_array hr_tensor_array_unstack(hr_node rows)
     return a;
 }
 
+/* Of NULL: one without a type, whose nodes fail. */
 hr_tensor_array hr_tensor_array_of(const hr_tensor_array *like, hr_node list)
 {
-    hr_tensor_array a = *like;
+    hr_tensor_array a = {.dtype = HR_INVALID_DTYPE, .element_shape = HR_UNKNOWN_SHAPE};
+    if (like) a = *like;
     a.list = list;
+    return a;
+}
+
+static bool is_array(const hr_tensor_array *a, hr_graph *g, const char *call)
+{
+    if (!a) hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.argument", "%s: expected a tensor array, got NULL", call);
     return a;
 }
 
 hr_node hr_tensor_array_read(const hr_tensor_array *a, hr_node index)
 {
+    if (!is_array(a, index.graph, "hr_tensor_array_read")) return hr_failed_node(index.graph);
     return hr_new_node(index.graph, "TensorListGetItem", .name = "TensorArrayRead",
                        HR_INPUTS(a->list, index, element_shape_node(index.graph, a->element_shape)),
                        HR_ATTRS(HR_TYPE_ATTR("element_dtype", a->dtype)));
@@ -54,6 +63,8 @@ hr_node hr_tensor_array_read(const hr_tensor_array *a, hr_node index)
 
 hr_tensor_array hr_tensor_array_write(const hr_tensor_array *a, hr_node index, hr_node value)
 {
+    if (!is_array(a, index.graph, "hr_tensor_array_write"))
+        return hr_tensor_array_of(NULL, hr_failed_node(index.graph));
     return hr_tensor_array_of(a, hr_new_node(index.graph, "TensorListSetItem", .name = "TensorArrayWrite",
                                              HR_INPUTS(a->list, index, hr__node_value(value)),
                                              HR_ATTRS(HR_TYPE_ATTR("element_dtype", a->dtype),
@@ -62,6 +73,7 @@ hr_tensor_array hr_tensor_array_write(const hr_tensor_array *a, hr_node index, h
 
 hr_node hr__tensor_array_rows(const hr_tensor_array *a, int64_t count)
 {
+    if (!a) return hr_failed_node(NULL);
     return hr_new_node(a->list.graph, "TensorListStack", .name = "TensorArrayStack",
                        HR_INPUTS(a->list, element_shape_node(a->list.graph, a->element_shape)),
                        HR_ATTRS(HR_TYPE_ATTR("element_dtype", a->dtype), HR_INT_ATTR("num_elements", count)));
@@ -71,5 +83,6 @@ hr_node hr_tensor_array_stack(const hr_tensor_array *a) { return hr__tensor_arra
 
 hr_node hr_tensor_array_size(const hr_tensor_array *a)
 {
+    if (!a) return hr_failed_node(NULL);
     return hr_new_node(a->list.graph, "TensorListLength", .name = "TensorArraySize", HR_INPUTS(a->list));
 }

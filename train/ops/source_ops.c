@@ -106,7 +106,8 @@ hr_node hr_ints(hr_graph *g, const int64_t *values, int count) { return hr_const
 
 hr_node hr_shape_const(hr_graph *g, hr_shape shape)
 {
-    if (shape.rank < 0)
-        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.shape", "hr_shape_const: expected a shape of known rank");
+    if (shape.rank < 0 || shape.rank > HR_MAX_RANK)
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.shape",
+                            "hr_shape_const: expected a shape of rank 0 to %d, got rank %d", HR_MAX_RANK, shape.rank);
     return hr_ints(g, shape.dims, shape.rank);
 }
