@@ -134,9 +134,11 @@ typedef struct hr__node {
     int32_t extended, extends;
     const hr__override *override; /* NULL: the op's own gradient */
     /* Of TensorFlow 1's loops (graphdef/loop_frames.c). */
-    hr_node instead; /* an Exit: the output of the While that runs in place of its loop; none: none */
-    bool in_loop;    /* has a value each turn: neither fed nor fetched */
-    bool hidden;     /* such a While: not of the file */
+    hr_node instead;        /* an Exit: the output of the While that runs in place of its loop; none: none */
+    bool in_loop;           /* has a value each turn: neither fed nor fetched */
+    bool hidden;            /* such a While: not of the file */
+    const char *not_raised; /* why no While runs in place of the loop that it is in; NULL: one does, or it is in none */
+    hr_status not_raised_code;
     hr__made made;
 } hr__node;
 

@@ -200,6 +200,16 @@ static hr_status take_feeds(copier *c)
     return HR_OK;
 }
 
+/* A loop of TensorFlow 1 that no While runs in place of is a cycle. */
+static hr_status blame_loop(const copier *c, const walk *w, hr_status st)
+{
+    for (int i = 0; i < w->depth; i += 2) {
+        const hr__node *n = c->g->nodes[w->stack[i]];
+        if (n->not_raised) return hr_fail(c->err, n->not_raised_code, "graph.loop", "%s", n->not_raised);
+    }
+    return st;
+}
+
 static hr_status mark_needed(copier *c, const hr_node *fetches)
 {
     walk w;
@@ -208,6 +218,7 @@ static hr_status mark_needed(copier *c, const hr_node *fetches)
         st = check_node(c, fetches[i]);
         if (st == HR_OK && feed_for(c, fetches[i]) < 0) st = walk_from(&w, fetches[i].id, c->err);
     }
+    if (st != HR_OK) st = blame_loop(c, &w, st);
     c->needed = w.state;
     w.state = NULL;
     walk_end(&w);

@@ -32,8 +32,8 @@ static int32_t heap_pop(heap *h)
     return top;
 }
 
-/* Besides nodes there is one number for each loop, behind them: it comes after all NextIterations of the loop and before
- * its Exits (loop_frames.c). An edge from NextIteration to Merge orders nothing. */
+/* Besides nodes there is one number for each loop, behind them: it comes after all NextIterations of the loop and what
+ * its Exits wait for, and before its Exits (loop_frames.c). An edge from NextIteration to Merge orders nothing. */
 typedef struct sorter {
     const hr__nodes_import *in;
     const hr__loops *loops;
@@ -61,9 +61,14 @@ static bool edge_between(const sorter *s, int32_t number, int32_t i, int32_t *fr
     const int32_t edges = in->first[number + 1] - in->first[number];
     *from = i < edges ? in->edge[in->first[number] + i].node : number;
     *to = number;
-    if (i < edges) return *from < in->count && !hr__is_back_edge(in, *from, number);
-    const int32_t loop = s->loops->frame[number];
+    const int32_t loop = s->loops ? s->loops->frame[number] : -1;
     const char *op = in->from[number]->op;
+    if (i < edges) {
+        if (*from >= in->count || hr__is_back_edge(in, *from, number)) return false;
+        const bool waits = in->edge[in->first[number] + i].output < 0 && strcmp(op, "Exit") == 0;
+        if (waits && loop >= 0 && hr__frame_after(in, s->loops, *from) == loop) *to = in->count + loop;
+        return true;
+    }
     if (loop < 0) return false;
     if (strcmp(op, "Exit") == 0) *from = in->count + loop;
     if (strcmp(op, "NextIteration") == 0) *to = in->count + loop;

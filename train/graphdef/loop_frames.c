@@ -5,7 +5,8 @@
  *               +- NextIteration <- body
  *
  * The nodes are made as they are. Each loop of this form is raised to a While with functions of its condition and body,
- * which stands before its Exits and runs in their place; it is not written again. A loop of another form cannot run. */
+ * which stands before its Exits and runs in their place; it is not written again. A loop of another form cannot run: its
+ * nodes know why. */
 #include "train/graphdef/graphdef_internal.h"
 
 #include <stdio.h>
@@ -20,7 +21,7 @@ static bool is_op(const hr__nodes_import *in, int32_t number, const char *op)
 /* ---- which loop a node is in ---- */
 
 /* The frame that what takes a node's outputs is in. */
-static int32_t frame_after(const hr__nodes_import *in, const hr__loops *l, int32_t number)
+int32_t hr__frame_after(const hr__nodes_import *in, const hr__loops *l, int32_t number)
 {
     const int32_t frame = l->frame[number];
     return is_op(in, number, "Exit") && frame >= 0 ? l->parent[frame] : frame;
@@ -62,7 +63,7 @@ static hr_status find_frame(hr__nodes_import *in, hr__loops *l, int32_t number)
     for (int32_t e = in->first[number]; e < in->first[number + 1]; e++) {
         const int32_t from = in->edge[e].node;
         if (from >= in->count || hr__is_back_edge(in, from, number)) continue;
-        const int32_t after = frame_after(in, l, from);
+        const int32_t after = hr__frame_after(in, l, from);
         if (after > frame) frame = after; /* what takes from several loops is refused when one is raised */
     }
     if (is_op(in, number, "Enter")) HR_TRY(frame_named(l, frame, frame_name(in->from[number]), &frame, in->err));
@@ -118,6 +119,12 @@ typedef struct raising {
     int constants;
     hr_node condition; /* the LoopCond */
     int64_t parallel;
+    hr_node *waited, *going; /* what each turn waits for, the last one, too; what only those wait for that go on */
+    int waits, goings;
+    const char *why; /* it cannot be raised, and at which node that is seen; NULL: it can */
+    const char *where;
+    const char *inner; /* why a loop within it is not */
+    hr_status code;    /* TensorFlow's; of a loop that it runs, HR_UNIMPLEMENTED */
     /* While a function is made. */
     hr_graph *body;
     hr_node *input;  /* of the function */
@@ -129,6 +136,14 @@ static bool has_op(hr_node node, const char *op) { return strcmp(hr_node_op(node
 
 static hr__loop_part *part_of(const raising *r, hr_node node) { return &r->loops->part[node.id]; }
 
+static bool cannot_raise(raising *r, hr_status code, hr_node where, const char *why)
+{
+    r->code = code;
+    r->why = why;
+    r->where = hr_node_name(where);
+    return false;
+}
+
 /* Notes what takes the first output of what, and which Enters there are. False: the loop has another form. */
 static bool find_takers(raising *r)
 {
@@ -136,9 +151,11 @@ static bool find_takers(raising *r)
     for (int32_t i = l->first[r->frame]; i < l->first[r->frame + 1]; i++) {
         const hr_node node = r->in->node[l->member[i]], from = hr_node_input(node, 0);
         if (has_op(node, "Exit")) continue;
-        if (has_op(node, "LoopCond")) {
-            if (r->condition.graph) return false;
-            r->condition = node;
+        const hr_node by = has_op(node, "Switch") ? hr_node_input(node, 1) : (hr_node){0};
+        if (has_op(by, "LoopCond")) {
+            if (r->condition.graph && r->condition.id != by.id)
+                return cannot_raise(r, HR_INVALID_ARGUMENT, by, "one LoopCond, and this is another one");
+            r->condition = by;
         }
         if (has_op(node, "Merge") || has_op(node, "Switch")) {
             hr_node *taker = has_op(node, "Merge") ? &part_of(r, from)->merge : &part_of(r, from)->turn;
@@ -151,7 +168,13 @@ static bool find_takers(raising *r)
         else
             r->enter[r->count++] = node;
     }
-    return r->condition.graph && r->count > 0;
+    bool own = false;
+    for (int32_t i = l->first[r->frame]; i < l->first[r->frame + 1] && r->condition.graph; i++)
+        own |= r->in->node[l->member[i]].id == r->condition.id;
+    if (!own)
+        return cannot_raise(r, HR_INVALID_ARGUMENT, r->in->node[l->member[l->first[r->frame]]],
+                            "Switches by a LoopCond of the loop");
+    return r->count > 0 || cannot_raise(r, HR_INVALID_ARGUMENT, r->condition, "an Enter of a variable");
 }
 
 /* The variables: which nodes stand for their values. */
@@ -160,8 +183,15 @@ static bool find_variables(raising *r)
     for (int i = 0; i < r->count; i++) {
         const hr_node merge = part_of(r, r->enter[i])->merge;
         const hr_node turn = merge.graph ? part_of(r, merge)->turn : merge, next = hr_node_input(merge, 1);
-        if (!turn.graph || hr_node_inputs(merge) != 2 || !has_op(next, "NextIteration")) return false;
-        if (hr_node_input(turn, 1).id != r->condition.id) return false;
+        if (!merge.graph) return cannot_raise(r, HR_UNIMPLEMENTED, r->enter[i], "a Merge that takes this Enter");
+        if (!turn.graph) return cannot_raise(r, HR_UNIMPLEMENTED, merge, "a Switch that takes this Merge");
+        if (hr_node_inputs(merge) != 2 || !has_op(next, "NextIteration"))
+            return cannot_raise(r, HR_UNIMPLEMENTED, merge, "a Merge of an Enter and a NextIteration");
+        if (hr_node_input(turn, 1).id != r->condition.id)
+            return cannot_raise(r, HR_INVALID_ARGUMENT, turn, "a Switch by the LoopCond of the loop");
+        const hr_node last = hr_node_input(next, 0);
+        if (has_op(last, "Switch") && last.output == 0 && hr_node_input(last, 1).id == r->condition.id)
+            return cannot_raise(r, HR_INVALID_ARGUMENT, next, "a NextIteration of a value of turns that go on");
         r->turn[i] = turn;
         r->next[i] = next;
         *part_of(r, merge) = (hr__loop_part){.ends = 1 + i, .is_merge = true};
@@ -204,17 +234,40 @@ static void note_needed(raising *r, hr_node node)
     r->needed[r->needs++] = node.id;
 }
 
-/* What results need, up to where the copying ends, and what the end of a turn waits for, if it is the body. False: more
- * than the loop has. */
+/* Whether a node that results need can be in a function. The condition is of all turns, the last one, too. */
+static bool check_needed(raising *r, const hr__node *n, hr_node node, bool body)
+{
+    const hr__loop_part *part = part_of(r, node);
+    int input;
+    for (int i = 0; !body && i < n->inputs; i++) {
+        const hr_node from = resolved(n->input[i]);
+        if (ends_at(r, from, &input) && !part_of(r, from)->is_merge)
+            return cannot_raise(r, HR_INVALID_ARGUMENT, node, "a node of all turns, as the loop waits for it to end");
+    }
+    if (part->ends > 0)
+        return cannot_raise(r, HR_UNIMPLEMENTED, node,
+                            part->is_merge ? "no node of the loop to take more than the value of this Merge"
+                                           : "no node of the loop to take the first output of this Switch but Exit");
+    if (strcmp(n->op->name, "Enter") == 0)
+        return cannot_raise(r, HR_INVALID_ARGUMENT, node, "a node of all turns, as nodes of the loop wait for it");
+    if (n->in_loop || n->hidden || strcmp(n->op->name, "Const") == 0) return true;
+    return cannot_raise(r, HR_INVALID_ARGUMENT, node, "no node of the loop to take this one, outside of it");
+}
+
+/* What results need, up to where the copying ends, and what is waited for: in the body, by the end of a turn; in the
+ * condition, by each turn. False: more than the loop has. */
 static bool find_needed(raising *r, const hr_node *results, int count, bool body)
 {
     r->needs = 0;
     for (int i = 0; i < count; i++) note_needed(r, resolved(results[i]));
     for (int i = 0; body && i < r->count; i++)
         for (int c = 0; c < hr_node_controls(r->next[i]); c++) note_needed(r, resolved(hr_node_control(r->next[i], c)));
+    for (int i = 0; i < (body ? r->goings : r->waits); i++) note_needed(r, resolved((body ? r->going : r->waited)[i]));
     for (int32_t at = 0; at < r->needs; at++) {
         const hr__node *n = r->g->nodes[r->needed[at]];
-        if (!n->in_loop && !n->hidden && strcmp(n->op->name, "Const") != 0) return false;
+        r->inner = n->not_raised;
+        r->code = n->not_raised_code;
+        if (r->inner || !check_needed(r, n, (hr_node){r->g, r->needed[at], 0}, body)) return false;
         for (int i = 0; i < n->inputs + n->controls; i++) note_needed(r, edge_at(n, i));
     }
     return true;
@@ -227,6 +280,72 @@ static void forget_needed(raising *r)
         r->loops->copy[r->needed[i]] = (hr_node){0};
     }
 }
+
+/* ---- what holds turns up ---- */
+
+static bool is_of_all_turns(raising *r, hr_node node)
+{
+    const bool all = find_needed(r, &node, 1, false);
+    forget_needed(r);
+    r->why = r->inner = NULL;
+    return all;
+}
+
+/* A Merge waits for a node whether it runs or not, so that it may be one of the turns that go on. */
+static void list_controls(raising *r, hr_node node, bool merge)
+{
+    const int before = r->waits;
+    int all = before;
+    for (int i = 0; i < hr_node_controls(node); i++) {
+        const hr_node control = hr_node_control(node, i);
+        r->waits = 0;
+        const bool going = merge && !has_op(control, "Enter") && !is_of_all_turns(r, resolved(control));
+        if (going)
+            r->going[r->goings++] = control;
+        else
+            r->waited[all++] = control;
+    }
+    r->waits = all;
+}
+
+/* The Exits are not made yet. Their values wait for the NextIterations anyway. */
+static void list_exits(raising *r)
+{
+    const hr__loops *l = r->loops;
+    for (int32_t i = l->first[r->frame]; i < l->first[r->frame + 1]; i++) {
+        const int32_t exit = l->member[i];
+        for (int32_t e = r->in->first[exit]; e < r->in->first[exit + 1] && is_op(r->in, exit, "Exit"); e++) {
+            const int32_t from = r->in->edge[e].node;
+            if (r->in->edge[e].output >= 0 || from >= r->in->count || is_op(r->in, from, "NextIteration")) continue;
+            if (hr__frame_after(r->in, l, from) != r->frame)
+                cannot_raise(r, HR_INVALID_ARGUMENT, r->turn[0], "its Exit to wait for nodes of the loop alone");
+            else
+                r->waited[r->waits++] = hr_target(r->in->node[from]);
+        }
+    }
+}
+
+static hr_status list_waited(raising *r)
+{
+    const hr__loops *l = r->loops;
+    size_t most = (size_t)hr_node_controls(r->condition);
+    for (int i = 0; i < r->count; i++)
+        most += (size_t)hr_node_controls(r->turn[i]) + (size_t)hr_node_controls(hr_node_input(r->turn[i], 0));
+    for (int32_t i = l->first[r->frame]; i < l->first[r->frame + 1]; i++)
+        most += (size_t)(r->in->first[l->member[i] + 1] - r->in->first[l->member[i]]);
+    r->waited = hr__arena_get(&r->in->memory->arena, sizeof *r->waited * (most + 1));
+    r->going = hr__arena_get(&r->in->memory->arena, sizeof *r->going * (most + 1));
+    if (!r->waited || !r->going) return hr_no_memory(r->in->err, "a loop");
+    list_controls(r, r->condition, false);
+    for (int i = 0; i < r->count; i++) {
+        list_controls(r, r->turn[i], false);
+        list_controls(r, hr_node_input(r->turn[i], 0), true);
+    }
+    list_exits(r);
+    return HR_OK;
+}
+
+/* ---- their nodes ---- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -353,6 +472,29 @@ static hr_status raise_parts(raising *r)
     return body ? make_while(r, condition, body) : HR_OK;
 }
 
+/* Who wants a value of the loop is told why there is none. */
+static hr_status note_why(const raising *r)
+{
+    const hr__loops *l = r->loops;
+    hr_view frame = {0};
+    char text[400];
+    if (r->inner) snprintf(text, sizeof text, "%s", r->inner);
+    for (int32_t i = l->first[r->frame]; i < l->first[r->frame + 1] && !frame.size; i++)
+        if (is_op(r->in, l->member[i], "Enter")) frame = frame_name(r->in->from[l->member[i]]);
+    if (!r->inner)
+        snprintf(text, sizeof text, "loop of frame '%.*s': at node '%.100s': expected %s",
+                 (int)(frame.size < 100 ? frame.size : 100), frame.data, r->where, r->why);
+    const char *why = hr__arena_text(&r->g->arena, text, strlen(text));
+    if (!why) return hr_no_memory(r->in->err, "a loop");
+    for (int32_t i = l->first[r->frame]; i < l->first[r->frame + 1]; i++) {
+        hr__node *n = hr__node_of(r->in->node[l->member[i]]);
+        if (!n) continue;
+        n->not_raised = why;
+        n->not_raised_code = r->code;
+    }
+    return HR_OK;
+}
+
 /* The nodes of the loop are all there, but for its Exits. */
 hr_status hr__loop_raise(hr__nodes_import *in, hr__loops *loops, int32_t frame)
 {
@@ -365,5 +507,9 @@ hr_status hr__loop_raise(hr__nodes_import *in, hr__loops *loops, int32_t frame)
     r.constant = hr__arena_get(arena, sizeof *r.constant * members);
     r.input = hr__arena_get(arena, sizeof *r.input * members);
     if (!r.enter || !r.next || !r.turn || !r.constant || !r.input) return hr_no_memory(in->err, "a loop");
-    return find_takers(&r) && find_variables(&r) ? raise_parts(&r) : HR_OK;
+    if (find_takers(&r) && find_variables(&r)) {
+        HR_TRY(list_waited(&r));
+        if (!r.why) HR_TRY(raise_parts(&r));
+    }
+    return r.why || r.inner ? note_why(&r) : HR_OK;
 }
