@@ -233,6 +233,27 @@ HR_API hr_node hr_cast_to(hr_node x, hr_dtype dtype);                      /* Ca
 HR_API hr_node hr_concat(const hr_node *values, int count, int axis);      /* ConcatV2 */
 /* Slice: in each dimension i, size[i] values from begin[i] on; a size of -1: up to the end. */
 HR_API hr_node hr_slice(hr_node x, hr_node begin, hr_node size);
+/* A subscript. {0} is ":", a whole dimension; numbers below 0 count from the end of the dimension. */
+typedef struct hr_subscript {
+    const int64_t *at;    /* one place: the dimension goes */
+    const int64_t *begin; /* default: from the first place; with .step < 0, from the last */
+    const int64_t *end;   /* default: to the last place; with .step < 0, to the first. The place itself is out */
+    int64_t step;         /* default: 1 */
+    bool new_axis;        /* a new dimension of 1 here: None */
+    bool ellipsis;        /* as many whole dimensions as the other subscripts leave: "..."; at most once */
+} hr_subscript;
+/* StridedSlice: parts of some dimensions, with a step, as by subscripts in Python; dimensions after the last subscript
+ * stay whole. x[2, 1:, ::-1, None, ...] is
+ *
+ *     hr_strided_slice(x, {.at = HR_I64(2)}, {.begin = HR_I64(1)}, {.step = -1}, {.new_axis = true},
+ *                      {.ellipsis = true})
+ *
+ * Ranges are cut to the dimension; an `at` beyond it fails, "graph.slice". For bounds that a run computes, make the node
+ * by hr_new_node. */
+HR_API hr_node hr_strided_slice_with(hr_node x, const hr_subscript *subscripts, int count);
+#define hr_strided_slice(x, ...)                                                                                       \
+    HR_MADE_(hr_strided_slice_with((x), (const hr_subscript[]){__VA_ARGS__},                                           \
+                                   (int)(sizeof((hr_subscript[]){__VA_ARGS__}) / sizeof(hr_subscript))))
 HR_API hr_node hr_gather(hr_node params, hr_node indices,
                          int axis);                        /* GatherV2; for a variable and axis 0: ResourceGather */
 HR_API hr_node hr_one_hot(hr_node indices, int64_t depth); /* float, 1 and 0, with a new last axis */

@@ -74,6 +74,53 @@ static void one_hot_leaves_out_what_is_out_of_range(void **state)
     hr_tensor_clear(&out);
 }
 
+/* table()[1, ::-1] and its kin; the gradient is 1 where a value was taken. */
+static void a_slice_is_taken_by_subscripts(void **state)
+{
+    (void)state;
+    const hr_node x = table();
+    hr_tensor row = value_of(hr_strided_slice(x, {.at = HR_I64(-1)}, {.step = -1}));
+    assert_shape(row.shape, HR_SHAPE(3));
+    assert_memory_equal(row.data, ((const float[]){-1, 5, -1}), 3 * sizeof(float));
+    hr_tensor_clear(&row);
+    const hr_node part = hr_strided_slice(x, {.ellipsis = true}, {.new_axis = true}, {.begin = HR_I64(1)});
+    assert_shape(hr_node_shape(part), HR_SHAPE(2, 1, 2));
+    hr_gradient dx;
+    hr_gradients(&part, 1, &x, 1, &dx);
+    hr_tensor slope = value_of(dx.values);
+    assert_memory_equal(slope.data, ((const float[]){0, 1, 1, 0, 1, 1}), 6 * sizeof(float));
+    hr_tensor_clear(&slope);
+}
+
+static void a_subscript_beyond_the_dimension_is_refused(void **state)
+{
+    (void)state;
+    hr_strided_slice(table(), {.at = HR_I64(2)});
+    assert_string_equal(hr_graph_error(g)->kind, "graph.slice");
+    assert_text_contains(hr_graph_error(g)->text, "slice index 2 of dimension 0 out of bounds");
+}
+
+/* The last column becomes `value`, which broadcasts. */
+static void a_slice_of_a_variable_is_set(void **state)
+{
+    (void)state;
+    hr_error err;
+    const float value = 7;
+    const hr_tensor t = hr_tensor_of(HR_FLOAT, HR_SCALAR, &value);
+    const hr_node v = hr_get_variable(g, "v", HR_FLOAT, HR_SHAPE(2, 3), .initializer = hr_ones());
+    const hr_node begin = hr_ints(g, HR_I64(0, -1), 2), end = hr_ints(g, HR_I64(0, 0), 2);
+    const hr_node set = hr_target(hr_new_node(g, "ResourceStridedSliceAssign",
+                                              HR_INPUTS(v, begin, end, hr_ints(g, HR_I64(1, 1), 2), hr_const(g, &t)),
+                                              HR_ATTRS(HR_INT_ATTR("begin_mask", 1), HR_INT_ATTR("end_mask", 3))));
+    s = hr_session_new(g);
+    const hr_node begun = hr_global_variables_initializer(g);
+    assert_ok(hr_session_run(s, NULL, 0, &begun, 1, &(hr_tensor){0}, &err), &err);
+    assert_ok(hr_session_run(s, NULL, 0, &set, 1, &(hr_tensor){0}, &err), &err);
+    hr_tensor out = value_of(hr_identity(v));
+    assert_memory_equal(out.data, ((const float[]){1, 1, 7, 1, 1, 7}), 6 * sizeof(float));
+    hr_tensor_clear(&out);
+}
+
 /* At 0 and at NaN a root and a reciprocal have no slope, but what does not depend on them has none of it either. */
 static void no_gradient_stays_none_where_there_is_no_slope(void **state)
 {
@@ -426,12 +473,21 @@ static void fake_quantisation_rounds_as_tensorflow_does(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(fake_quantisation_rounds_as_tensorflow_does), TEST(argmin_is_the_first_of_the_least),
-        TEST(one_hot_leaves_out_what_is_out_of_range),     TEST(no_gradient_stays_none_where_there_is_no_slope),
-        TEST(scalars_and_vectors_have_their_rank),         TEST(constants_are_not_narrowed),
-        TEST(sizes_that_do_not_fit_are_refused),           TEST(long_shapes_without_values_take_no_time),
-        TEST(normal_values_have_mean_0_and_deviation_1),   TEST(truncated_ones_lie_within_two_deviations),
-        TEST(products_at_once_do_not_disturb_each_other),  TEST(qr_has_the_signs_of_tensorflow),
+        TEST(a_slice_is_taken_by_subscripts),
+        TEST(a_subscript_beyond_the_dimension_is_refused),
+        TEST(a_slice_of_a_variable_is_set),
+        TEST(fake_quantisation_rounds_as_tensorflow_does),
+        TEST(argmin_is_the_first_of_the_least),
+        TEST(one_hot_leaves_out_what_is_out_of_range),
+        TEST(no_gradient_stays_none_where_there_is_no_slope),
+        TEST(scalars_and_vectors_have_their_rank),
+        TEST(constants_are_not_narrowed),
+        TEST(sizes_that_do_not_fit_are_refused),
+        TEST(long_shapes_without_values_take_no_time),
+        TEST(normal_values_have_mean_0_and_deviation_1),
+        TEST(truncated_ones_lie_within_two_deviations),
+        TEST(products_at_once_do_not_disturb_each_other),
+        TEST(qr_has_the_signs_of_tensorflow),
         TEST(bands_of_diagonals_stand_where_they_belong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
