@@ -55,6 +55,7 @@ static const struct {
     {"TensorListScatter", "of two elements in one place TensorFlow derives both, though one is lost"},
     {"TensorListScatterV2", "of two elements in one place TensorFlow derives both, though one is lost"},
     {"TensorListScatterIntoExistingList", "of two elements in one place TensorFlow derives both, though one is lost"},
+    {"TensorScatterUpdate", "of two updates in one place TensorFlow derives both, though one is lost"},
     {"TensorListResize", "its node does not say the type of its elements, so nothing here looks at them"},
     {"TensorArrayReadV3", "its tensors are in a resource of the run, which is not fed"},
     {"TensorArrayWriteV3", "its tensors are in a resource of the run, which is not fed"},

@@ -470,6 +470,25 @@ static void fake_quantisation_rounds_as_tensorflow_does(void **state)
     }
 }
 
+/* As TensorFlow 2.15.1 has it: a vector of indices names rows, and updates in one place follow each other. */
+static void slices_are_scattered_into_values(void **state)
+{
+    (void)state;
+    static const float rows[] = {10, 20, 30, 1, 2, 3};
+    static const int32_t at[] = {1, 1};
+    const hr_tensor by = hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 3), rows), places = hr_tensor_of(HR_INT32, HR_SHAPE(2), at);
+    const hr_node indices = hr_const(g, &places), updates = hr_const(g, &by);
+    const hr_node added = hr_new_node(g, "TensorScatterAdd", HR_INPUTS(table(), indices, updates));
+    const hr_node set = hr_new_node(g, "TensorScatterUpdate", HR_INPUTS(table(), indices, updates));
+    const hr_node least = hr_new_node(g, "TensorScatterMin", HR_INPUTS(table(), indices, updates));
+    expect_near(added, 6, HR_F32(3, 1, 1, 10, 27, 32));
+    expect_near(set, 6, HR_F32(3, 1, 1, 1, 2, 3));
+    expect_near(least, 6, HR_F32(3, 1, 1, -1, 2, -1));
+    const hr_node index = hr_placeholder(g, HR_INT32, HR_UNKNOWN_SHAPE);
+    const hr_node beyond = hr_new_node(g, "TensorScatterAdd", HR_INPUTS(table(), index, updates));
+    expect_refusal(beyond, index, hr_tensor_of(HR_INT32, HR_SHAPE(1, 1), at));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +507,7 @@ int main(void)
         TEST(truncated_ones_lie_within_two_deviations),
         TEST(products_at_once_do_not_disturb_each_other),
         TEST(qr_has_the_signs_of_tensorflow),
+        TEST(slices_are_scattered_into_values),
         TEST(bands_of_diagonals_stand_where_they_belong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
