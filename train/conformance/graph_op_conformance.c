@@ -6,8 +6,9 @@
 
 enum {
     TRIALS = 100,
-    MOST_TRIALS = 40000,    /* until there is a result at all */
-    GRADIENT_TRIALS = 2000, /* and after that until there is a gradient */
+    MOST_TRIALS = 40000,     /* until there is a result at all */
+    MOST_IDLE_TRIALS = 2000, /* where there need not be one */
+    GRADIENT_TRIALS = 2000,  /* and after that until there is a gradient */
     COMPARISONS = 4,
     DIFFERENCE_TRIALS = 6000,
 };
@@ -68,6 +69,11 @@ static hr_status check_trial(check *c, int64_t number)
         if (c->checks & HR_CONFORM_REPEATS) HR_TRY(hr__trial_repeats(&plan, c->err));
         if (c->checks & HR_CONFORM_ROUND_TRIP) HR_TRY(hr__trial_round_trip(&plan, c->err));
     }
+    if (c->checks & HR_CONFORM_EAGER && c->report.eager < (c->opts.quick ? 3 : 24)) {
+        bool compared;
+        HR_TRY(hr__trial_eagerly(&plan, &compared, c->err));
+        c->report.eager += compared;
+    }
     if (c->checks & HR_CONFORM_STARVATION && c->starved < (c->opts.quick ? 1 : 6)) {
         c->starved++;
         HR_TRY(hr__trial_starvation(&plan, c->opts.quick ? 5 : 1, c->err));
@@ -83,7 +89,8 @@ static hr_status check_trials(check *c)
     int64_t n = first;
     for (; n < first + trials; n++) HR_TRY(check_trial(c, n));
     if (first > 0 || c->op->traits & HR_CALLS) return HR_OK; /* some of its trials: they may have no result */
-    for (; n < trials + MOST_TRIALS && c->report.results == 0; n++) HR_TRY(check_trial(c, n));
+    const int64_t most = trials + (c->opts.may_be_idle ? MOST_IDLE_TRIALS : MOST_TRIALS);
+    for (; n < most && c->report.results == 0; n++) HR_TRY(check_trial(c, n));
     if (c->report.results == 0 && !c->opts.may_be_idle)
         return hr_fail(c->err, HR_INTERNAL, "conformance.result",
                        "%s: expected a result in one of %lld trials, got none; the last one is refused with any inputs",

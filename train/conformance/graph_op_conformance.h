@@ -46,12 +46,16 @@ typedef enum hr_graph_op_check {
     /* Of doubles the derivative is the one that central differences have, where the function is smooth
      * (".derivative"). Leave it out where the derivative is not that of the function on purpose. */
     HR_CONFORM_DIFFERENCES = 32,
+    /* The same results in an eager graph (".eager"). Not of reference variables, nor of ops that call functions or may
+     * leave outputs without a value. */
+    HR_CONFORM_EAGER = 64,
 } hr_graph_op_check;
 
 /* What a check saw of the op. */
 typedef struct hr_graph_op_report {
     int64_t trials, results, gradients; /* random nodes; those that ran; those that had a gradient */
     int64_t comparisons;                /* derivatives that were those of differences; 0: none could be compared */
+    int64_t eager;                      /* trials that gave the same in an eager graph */
 } hr_graph_op_report;
 
 /* Options of hr_conformance_graph_op. */
@@ -61,7 +65,7 @@ typedef struct hr_graph_op_conformance_opts {
     int64_t first;   /* the number of the first trial */
     int64_t trials;  /* default 100, and then up to 40,000 until one gives a result, 2,000 more until a gradient does */
     bool quick;      /* fewer of the checks that run a trial many times */
-    bool may_be_idle;           /* no result is no error: "conformance.result" */
+    bool may_be_idle;           /* no result is no error, "conformance.result", and 2,000 trials are tried for one */
     const char *text_file;      /* the name of a file, for ops that read one: inputs of strings mostly have it */
     hr_graph_op_report *report; /* is filled in. Default: nothing is reported */
     /* Is told the op of each node that took part in a gradient. Default: nobody is. */

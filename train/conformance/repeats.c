@@ -28,14 +28,21 @@ void hr__trial_digest(const trial *t, const hr_tensor *out, uint64_t *digest)
     for (int i = 0; i < t->fetches; i++) digest[i] = t->fetch[i].output < 0 ? 0 : tensor_digest(&out[i]);
 }
 
-bool hr__trial_is_repeatable(const trial *t)
+hr__trial_seeds hr__trial_has_seeds(const trial *t)
 {
-    if (!(t->op->traits & HR_STATEFUL)) return true;
+    bool any = false;
     for (int i = 0; i < hr_signature_attrs(t->sig); i++) {
         const char *name = hr_signature_attr(t->sig, i)->name;
-        if (strncmp(name, "seed", 4) == 0 && hr_attr_int(t->node, name) != 0) return true;
+        if (strncmp(name, "seed", 4) != 0) continue;
+        if (hr_attr_int(t->node, name) != 0) return SEEDED;
+        any = true;
     }
-    return false;
+    return any ? UNSEEDED : NO_SEEDS;
+}
+
+bool hr__trial_is_repeatable(const trial *t)
+{
+    return !(t->op->traits & HR_STATEFUL) || hr__trial_has_seeds(t) == SEEDED;
 }
 
 /* ---- what a kernel must not write ---- */

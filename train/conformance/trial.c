@@ -37,10 +37,10 @@ bool hr__trial_begin(trial *t, const trial_plan *plan)
     hr_error err = {0};
     *t = (trial){.plan = *plan, .op = plan->op, .smooth = plan->smooth};
     t->key = hr_random(hr_fingerprint64(t->op->name, strlen(t->op->name)) + t->smooth, (uint64_t)plan->number);
-    t->g = hr_graph_new();
+    t->g = plan->eager ? hr_eager_new(.workers = &plan->workers) : hr_graph_new();
     if (!t->g) return false;
     hr_graph_use(t->g, t->op);
-    t->s = hr_session_new(t->g, .workers = &plan->workers);
+    t->s = plan->eager ? hr_eager_session(t->g) : hr_session_new(t->g, .workers = &plan->workers);
     if (!t->s || hr_graph_error(t->g)) return false;
     if (hr_graph_signature(t->g, t->op->name, &t->sig, &err) != HR_OK) {
         if (err.code != HR_RESOURCE_EXHAUSTED) hr__trial_wrong(t, "conformance.descriptor", "%s", err.text);
@@ -62,7 +62,7 @@ bool hr__trial_begin(trial *t, const trial_plan *plan)
 
 void hr__trial_end(trial *t)
 {
-    hr_session_free(t->s);
+    if (!t->plan.eager) hr_session_free(t->s);
     hr_graph_free(t->g);
     hr__trial_free_memory(t);
 }

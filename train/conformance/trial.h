@@ -5,6 +5,7 @@
 #define HR_TRIAL_H
 
 #include <headrace/control_flow.h>
+#include <headrace/eager.h>
 #include <headrace/ops.h>
 #include <headrace/signature.h>
 
@@ -22,6 +23,7 @@ typedef struct trial_plan {
     int workers;           /* of the session */
     const char *text_file; /* the name that inputs of strings mostly are; NULL: any words */
     bool starving;         /* an allocation fails: what is refused for that is not wrong */
+    bool eager;            /* in an eager graph: what would be fed is a constant */
 } trial_plan;
 
 typedef struct trial {
@@ -110,7 +112,8 @@ void hr__trial_choose_inputs(trial *t);
 
 /* ---- trial_variables.c ---- */
 
-void hr__trial_feed(trial *t, hr_node node, hr_tensor value);
+/* A placeholder that is fed the value. */
+hr_node hr__trial_fed(trial *t, hr_tensor value);
 hr_node hr__trial_variable(trial *t, hr_dtype dtype, const hr_tensor *value); /* NULL: of random values */
 hr_node hr__trial_reference(trial *t, hr_dtype dtype, const hr_tensor *value);
 
@@ -133,18 +136,22 @@ void hr__trial_clear(trial *t, hr_tensor *out); /* what the run gave */
 /* A gradient has the type and the shape of what it is the gradient by. False: there is none. */
 bool hr__trial_run_gradients(trial *t);
 
-/* ---- repeats.c, round_trip.c, starvation.c, differences.c: more checks of a trial that works ---- */
+/* ---- repeats.c, round_trip.c, eagerly.c, starvation.c, differences.c: more checks of a trial that works ---- */
 
 /* The same results again, in the same session and with threads in another one; inputs as before; nothing written after
  * the end of an output. */
 hr_status hr__trial_repeats(const trial_plan *plan, hr_error *err);
 /* The same results of a graph that was written as a GraphDef and read again. */
 hr_status hr__trial_round_trip(const trial_plan *plan, hr_error *err);
+/* The same results in an eager graph. *compared: they could be compared. */
+hr_status hr__trial_eagerly(const trial_plan *plan, bool *compared, hr_error *err);
 /* Each allocation fails once: it is reported, or makes no difference. Every `step`-th one. */
 hr_status hr__trial_starvation(const trial_plan *plan, int step, hr_error *err);
 /* A hash of each result, equal for equal ones. */
 void hr__trial_digest(const trial *t, const hr_tensor *out, uint64_t *digest);
-bool hr__trial_is_repeatable(const trial *t); /* a function of its inputs, or of its seeds in a new session */
+typedef enum hr__trial_seeds { NO_SEEDS, UNSEEDED, SEEDED } hr__trial_seeds;
+hr__trial_seeds hr__trial_has_seeds(const trial *t); /* attributes of the node that are seeds */
+bool hr__trial_is_repeatable(const trial *t);        /* a function of its inputs, or of its seeds in a new session */
 
 /* Whether the derivative is the one that central differences have. */
 typedef enum verdict { NOT_SEEN, FITS, DIFFERS } verdict;

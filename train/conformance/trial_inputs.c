@@ -29,9 +29,7 @@ static hr_node value_input(trial *t, hr_dtype dtype)
     case 4:
         return hr_const(t->g, &value);
     default:
-        node = hr_placeholder(t->g, dtype, hr__trial_declared(t, value.shape));
-        hr__trial_feed(t, node, value);
-        return node;
+        return hr__trial_fed(t, value);
     }
 }
 

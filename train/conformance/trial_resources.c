@@ -17,10 +17,9 @@ hr_node hr__trial_list_input(trial *t)
     const bool nested = dtype == HR_VARIANT;
     if (nested || dtype == HR_RESOURCE || hr_dtype_size(dtype) == 0) dtype = one_in(t, 2) ? HR_FLOAT : HR_DOUBLE;
     const hr_tensor value = hr__trial_tensor(t, dtype, one_in(t, 8) ? hr__trial_random_shape(t) : t->common);
-    const hr_node x = hr_placeholder(t->g, dtype, hr__trial_declared(t, value.shape));
+    const hr_node x = hr__trial_fed(t, value);
     t->value[t->inputs] = value;
     t->from[t->inputs] = x;
-    hr__trial_feed(t, x, value);
     const hr_node any = hr_const_number(t->g, HR_INT32, -1, NULL);
     const hr_node count = hr_const_number(t->g, HR_INT32, (double)below(t, 5), NULL);
     hr_node list;
@@ -41,24 +40,26 @@ hr_node hr__trial_list_input(trial *t)
                                list, HR_VARIANT);
 }
 
-/* A resource of the run with something in it: a tensor array, or a stack. */
+/* A resource of the run, mostly with something in it: a tensor array, or a stack. */
 static hr_node run_resource(trial *t, bool stack, hr_dtype dtype)
 {
     const hr_tensor value = hr__trial_tensor(t, dtype, one_in(t, 8) ? hr__trial_random_shape(t) : t->common);
     const hr_node x = hr_const(t->g, &value), size = hr_const_number(t->g, HR_INT32, (double)below(t, 4), NULL);
+    const bool empty = one_in(t, 3);
     hr_node made, filled;
     if (stack) {
         made = hr_new_node(t->g, "StackV2", HR_INPUTS(size), HR_ATTRS(HR_TYPE_ATTR("elem_type", dtype)));
+        if (empty) return made;
         filled = hr_new_node(t->g, "StackPushV2", HR_INPUTS(made, x));
     } else {
         made = hr_new_node(t->g, "TensorArrayV3", HR_INPUTS(size),
                            HR_ATTRS(HR_TYPE_ATTR("dtype", dtype), HR_BOOL_ATTR("dynamic_size", one_in(t, 2)),
                                     HR_BOOL_ATTR("clear_after_read", one_in(t, 2)),
                                     HR_SHAPE_ATTR("element_shape", one_in(t, 3) ? t->common : HR_UNKNOWN_SHAPE)));
+        if (empty) return made;
         const hr_node at = hr_const_number(t->g, HR_INT32, (double)below(t, 2), NULL);
         filled = hr_new_node(t->g, "TensorArrayWriteV3", HR_INPUTS(made, at, x, hr_node_output(made, 1)));
     }
-    if (one_in(t, 3)) return made;
     hr_control_dependencies(t->g, &filled, 1);
     const hr_node after = hr_identity(made);
     hr_control_end(t->g);
@@ -89,6 +90,7 @@ static hr_node table_input(trial *t)
     hr_tensor keys = hr__trial_tensor(t, key, shape), values = hr__trial_tensor(t, value, shape);
     const hr_node fill = hr_target(
         hr_new_node(t->g, "LookupTableImportV2", HR_INPUTS(table, hr_const(t->g, &keys), hr_const(t->g, &values))));
+    if (t->plan.eager) return table;
     if (!hr_graph_error(t->g) && hr_session_run(t->s, NULL, 0, &fill, 1, NULL, &err) == HR_RESOURCE_EXHAUSTED)
         t->lacks_memory = true;
     return table;

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-void hr__trial_feed(trial *t, hr_node node, hr_tensor value)
+static void feed(trial *t, hr_node node, hr_tensor value)
 {
     t->feed[t->feeds++] = (hr_feed){node, value};
     if (t->smooth || !one_in(t, 60)) return;
@@ -30,6 +30,14 @@ void hr__trial_feed(trial *t, hr_node node, hr_tensor value)
     default:
         fed->dtype = fed->dtype == HR_FLOAT ? HR_DOUBLE : HR_FLOAT;
     }
+}
+
+hr_node hr__trial_fed(trial *t, hr_tensor value)
+{
+    const hr_shape declared = hr__trial_declared(t, value.shape);
+    const hr_node node = t->plan.eager ? hr_const(t->g, &value) : hr_placeholder(t->g, value.dtype, declared);
+    feed(t, node, value);
+    return node;
 }
 
 static void input_refused(trial *t, const hr_error *err)

@@ -64,7 +64,7 @@ const hr_graph_op hr_graph_ops_shape_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "ShapeN",
-        .types = "T:any; out_type:indices",
+        .types = "T:{any,variant}; out_type:indices",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = shapes_shape,
         .compute = shapes_compute,
@@ -73,7 +73,7 @@ const hr_graph_op hr_graph_ops_shape_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Size",
-        .types = "T:any; out_type:indices",
+        .types = "T:{any,variant}; out_type:indices",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shapes = "[]",
         .compute = size_compute,
@@ -82,7 +82,7 @@ const hr_graph_op hr_graph_ops_shape_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Rank",
-        .types = "T:any",
+        .types = "T:{any,variant}",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shapes = "[]",
         .compute = rank_compute,

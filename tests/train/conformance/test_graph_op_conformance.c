@@ -128,6 +128,31 @@ static const hr_graph_op of_wrong_derivative = SOUND(.compute = sound_compute, .
 HR_UNARY_GRADIENT(scalar, hr_reduce_sum(g))
 static const hr_graph_op of_scalar_gradient = SOUND(.compute = sound_compute, .gradient = scalar_gradient);
 
+/* Gives the rank that was inferred, instead of the one that its input has. */
+static hr_status inferred_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
+{
+    (void)session, (void)err;
+    *(int *)state = hr_node_shape(hr_node_input(node, 0)).rank;
+    return HR_OK;
+}
+static hr_status inferred_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
+    return hr_put_int(out, 0, *(int *)k->state, err);
+}
+static const hr_graph_op needs_inference = {
+    .head = HR_GRAPH_OP_HEAD,
+    .name = "Test>Twice",
+    .inputs = "x:T",
+    .outputs = "y:int32",
+    .attrs = "T:floats",
+    .shapes = "[]",
+    .state_size = sizeof(int),
+    .prepare = inferred_prepare,
+    .compute = inferred_compute,
+};
+
 /* Gives nothing back to the library. The test does in the end, for leak checkers. */
 enum { MOST_KEPT = 4096 };
 static void *kept[MOST_KEPT];
@@ -182,6 +207,7 @@ static void sound_ops_pass(void **state)
     assert_more(report.results, 20);
     assert_more(report.gradients, 10);
     assert_int_equal(report.comparisons, 4);
+    assert_more(report.eager, 10);
 }
 
 static void the_ops_of_the_example_pass(void **state)
@@ -212,6 +238,7 @@ static void results_that_are_not_those_of_the_inputs_are_found(void **state)
 {
     (void)state;
     assert_found(&keeps_a_state, "conformance.run", "expected the same result 0 in a second run of the session");
+    assert_found(&needs_inference, "conformance.eager", "expected in an eager graph the same result 0, got another");
     assert_found(&depends_on_threads, "conformance.run", "expected the same result 0 in a session with 4 threads");
 }
 

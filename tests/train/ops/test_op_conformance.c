@@ -124,10 +124,11 @@ static void every_op_conforms(void **state)
         all.results += report[i].results;
         all.gradients += report[i].gradients;
         all.comparisons += report[i].comparisons;
+        all.eager += report[i].eager;
     }
     print_message("%" PRId64 " trials: %" PRId64 " with a result, %" PRId64 " with a gradient; %" PRId64
-                  " derivatives compared\n",
-                  all.trials, all.results, all.gradients, all.comparisons);
+                  " derivatives compared, %" PRId64 " results the same eagerly\n",
+                  all.trials, all.results, all.gradients, all.comparisons, all.eager);
     assert_int_equal(failed, 0);
 }
 
