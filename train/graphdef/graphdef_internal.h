@@ -6,6 +6,7 @@
 #include "proto/message.h"
 #include "train/graph/graph_internal.h"
 #include <headrace/graphdef.h>
+#include <string.h>
 
 typedef Headrace__Proto__NodeDef proto_node;
 typedef Headrace__Proto__GraphDef proto_graph;
@@ -164,7 +165,11 @@ bool hr__is_back_edge(const hr__nodes_import *in, int32_t from, int32_t to);
 /* Which loop each node of the file is in. `frame` is NULL if there are none. Uses in->order. */
 hr_status hr__loops_find(hr__nodes_import *in, hr__loops *loops);
 /* The frame that what takes a node's outputs is in; -1: none. */
-int32_t hr__frame_after(const hr__nodes_import *in, const hr__loops *loops, int32_t number);
+static inline int32_t hr__frame_after(const hr__nodes_import *in, const hr__loops *loops, int32_t number)
+{
+    const int32_t frame = loops->frame[number];
+    return frame >= 0 && strcmp(in->from[number]->op, "Exit") == 0 ? loops->parent[frame] : frame;
+}
 void hr__loops_end(hr__loops *loops);
 /* Makes a While of a loop whose nodes are there but for its Exits; it tells in->loop_output. A loop that has not the
  * form of TensorFlow's while_loop stays as it is, and its nodes know why. */

@@ -20,13 +20,6 @@ static bool is_op(const hr__nodes_import *in, int32_t number, const char *op)
 
 /* ---- which loop a node is in ---- */
 
-/* The frame that what takes a node's outputs is in. */
-int32_t hr__frame_after(const hr__nodes_import *in, const hr__loops *l, int32_t number)
-{
-    const int32_t frame = l->frame[number];
-    return is_op(in, number, "Exit") && frame >= 0 ? l->parent[frame] : frame;
-}
-
 /* Frames of one name within different ones are different. */
 static hr_status frame_named(hr__loops *l, int32_t parent, hr_view name, int32_t *frame, hr_error *err)
 {
