@@ -1,4 +1,4 @@
-/* MatMul: products of matrices, in blocks of rows by OpenBLAS; other types by plain loops. The blocks follow from the
+/* MatMul, BatchMatMul, BatchMatMulV2: products of matrices, in blocks of rows by OpenBLAS; other types by plain loops. The blocks follow from the
  * shape alone, so that the result does not depend on threads. */
 #include "train/ops/blas.h"
 #include <headrace/kernels.h>
@@ -10,21 +10,41 @@ typedef struct matmul_state {
     const hr__blas *blas; /* NULL: of whole numbers, which do without */
 } matmul_state;
 
-/* Rows and columns of an input, as multiplied. */
-static int64_t matmul_rows_of(hr_shape s, bool transposed) { return s.dims[transposed ? 1 : 0]; }
-static int64_t matmul_columns_of(hr_shape s, bool transposed) { return s.dims[transposed ? 0 : 1]; }
+/* Rows and columns of an input, as multiplied: the last two dimensions. Before them, matrices are numbered. */
+static int64_t matmul_rows_of(hr_shape s, bool transposed) { return s.dims[s.rank - (transposed ? 1 : 2)]; }
+static int64_t matmul_columns_of(hr_shape s, bool transposed) { return s.dims[s.rank - (transposed ? 2 : 1)]; }
+
+static bool matmul_is(hr_node node, const char *op) { return strcmp(hr_node_op(node), op) == 0; }
+static bool matmul_turns(hr_node node, int input)
+{
+    static const char *const names[2][2] = {{"adj_x", "adj_y"}, {"transpose_a", "transpose_b"}};
+    return hr_attr_bool(node, names[matmul_is(node, "MatMul")][input]);
+}
+
+/* False: they cannot be multiplied. The numbers of matrices broadcast in BatchMatMulV2. */
+static bool matmul_product(hr_node node, hr_shape a, hr_shape b, hr_shape *out)
+{
+    const bool ta = matmul_turns(node, 0), tb = matmul_turns(node, 1), one = matmul_is(node, "MatMul");
+    if (one && (!hr_shape_merge(a, HR_SHAPE(-1, -1), &a) || !hr_shape_merge(b, HR_SHAPE(-1, -1), &b))) return false;
+    if (a.rank == 0 || a.rank == 1 || b.rank == 0 || b.rank == 1) return false;
+    *out = HR_UNKNOWN_SHAPE;
+    if (a.rank < 0 || b.rank < 0) return true;
+    const int64_t inner_a = matmul_columns_of(a, ta), inner_b = matmul_rows_of(b, tb);
+    if (inner_a >= 0 && inner_b >= 0 && inner_a != inner_b) return false;
+    const int64_t rows = matmul_rows_of(a, ta), columns = matmul_columns_of(b, tb);
+    a.rank -= 2;
+    b.rank -= 2;
+    if (!(matmul_is(node, "BatchMatMulV2") ? hr_shape_broadcast : hr_shape_merge)(a, b, out)) return false;
+    out->dims[out->rank++] = rows;
+    out->dims[out->rank++] = columns;
+    return true;
+}
 
 static hr_status matmul_shape(hr_infer *s, hr_error *err)
 {
-    const bool ta = hr_attr_bool(s->node, "transpose_a"), tb = hr_attr_bool(s->node, "transpose_b");
-    const hr_shape any = HR_SHAPE(-1, -1);
-    hr_shape a, b;
-    if (!hr_shape_merge(s->input[0], any, &a) || !hr_shape_merge(s->input[1], any, &b))
-        return hr_infer_refuse(s, err, "two matrices");
-    const int64_t inner_a = matmul_columns_of(a, ta), inner_b = matmul_rows_of(b, tb);
-    if (inner_a >= 0 && inner_b >= 0 && inner_a != inner_b) return hr_infer_refuse(s, err, "inner dimensions to agree");
-    s->output[0] = HR_SHAPE(matmul_rows_of(a, ta), matmul_columns_of(b, tb));
-    return HR_OK;
+    return matmul_product(s->node, s->input[0], s->input[1], &s->output[0])
+               ? HR_OK
+               : hr_infer_refuse(s, err, "matrices whose inner dimensions agree");
 }
 
 static hr_status matmul_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
@@ -32,7 +52,7 @@ static hr_status matmul_prepare(hr_node node, hr_session *session, void *state, 
     (void)session;
     matmul_state *st = state;
     const hr_dtype dtype = hr_node_dtype(node);
-    *st = (matmul_state){hr_attr_bool(node, "transpose_a"), hr_attr_bool(node, "transpose_b"), NULL};
+    *st = (matmul_state){matmul_turns(node, 0), matmul_turns(node, 1), NULL};
     return dtype == HR_FLOAT || dtype == HR_DOUBLE ? hr__blas_load(&st->blas, err) : HR_OK;
 }
 
@@ -119,8 +139,9 @@ static void row_dots(int64_t first, int64_t last, void *user)
 enum { BLOCK_ROWS = 128 };
 
 typedef struct blocks {
-    product p;
-    int64_t rows, count;
+    product p;                  /* the first */
+    hr_shape batch, in[2];      /* how the products are numbered; the shapes of both inputs */
+    int64_t rows, count, width; /* width: bytes of a value */
     void (*multiply)(int64_t first, int64_t last, void *user);
 } blocks;
 
@@ -133,23 +154,27 @@ static void keep_blas_on_this_thread(const hr__blas *blas)
     told |= blas != NULL;
 }
 
+/* Item i is block i % count of product i / count. */
 static void some_blocks(int64_t first, int64_t last, void *user)
 {
-    blocks *b = user;
+    const blocks *b = user;
     keep_blas_on_this_thread(b->p.blas);
-    for (int64_t i = first; i < last; i++) b->multiply(b->rows * i / b->count, b->rows * (i + 1) / b->count, &b->p);
-}
-
-static hr_status check_shapes(const hr_kernel *k, const matmul_state *st, hr_error *err)
-{
-    const hr_shape a = k->input[0]->shape, b = k->input[1]->shape;
-    char x[64], y[64];
-    if (a.rank == 2 && b.rank == 2 && matmul_columns_of(a, st->ta) == matmul_rows_of(b, st->tb) &&
-        a.dims[0] < INT32_MAX && a.dims[1] < INT32_MAX && b.dims[0] < INT32_MAX && b.dims[1] < INT32_MAX)
-        return HR_OK;
-    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected inner dimensions to agree, got %s%s x %s%s",
-                   hr_shape_text(a, x, sizeof x), st->ta ? " transposed" : "", hr_shape_text(b, y, sizeof y),
-                   st->tb ? " transposed" : "");
+    for (int64_t i = first; i < last; i++) {
+        const int64_t block = i % b->count;
+        int64_t of = i / b->count, from[2] = {0, 0}, size[2] = {1, 1};
+        product p = b->p;
+        p.out = (char *)p.out + of * b->rows * p.n * b->width;
+        for (int d = b->batch.rank - 1; d >= 0; of /= b->batch.dims[d], d--) /* dimensions of 1 stand still */
+            for (int in = 0; in < 2; in++) {
+                const int own = d - b->batch.rank + b->in[in].rank - 2;
+                if (own < 0) continue;
+                if (b->in[in].dims[own] > 1) from[in] += of % b->batch.dims[d] * size[in];
+                size[in] *= b->in[in].dims[own];
+            }
+        p.a = (const char *)p.a + from[0] * b->rows * p.k * b->width;
+        p.b = (const char *)p.b + from[1] * p.k * p.n * b->width;
+        b->multiply(b->rows * block / b->count, b->rows * (block + 1) / b->count, &p);
+    }
 }
 
 typedef void multiply_fn(int64_t first, int64_t last, void *user);
@@ -172,12 +197,20 @@ static hr_status matmul_compute(hr_kernel *k, hr_error *err)
 {
     const matmul_state *st = k->state;
     const hr_tensor *a = k->input[0], *b = k->input[1];
+    hr_shape shape;
     hr_tensor *out;
-    HR_TRY(check_shapes(k, st, err));
+    char x[128], y[128];
+    bool fits = matmul_product(k->node, a->shape, b->shape, &shape);
+    for (int i = 1; fits && i <= 2; i++)
+        fits = a->shape.dims[a->shape.rank - i] < INT32_MAX && b->shape.dims[b->shape.rank - i] < INT32_MAX;
+    if (!fits)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected inner dimensions to agree, got %s%s x %s%s",
+                       hr_shape_text(a->shape, x, sizeof x), st->ta ? " transposed" : "",
+                       hr_shape_text(b->shape, y, sizeof y), st->tb ? " transposed" : "");
+    HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
     const int64_t m = matmul_rows_of(a->shape, st->ta), n = matmul_columns_of(b->shape, st->tb),
                   inner = matmul_columns_of(a->shape, st->ta);
-    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(m, n), &out, err));
-    const int64_t lda = a->shape.dims[1], ldb = b->shape.dims[1];
+    const int64_t lda = a->shape.dims[a->shape.rank - 1], ldb = b->shape.dims[b->shape.rank - 1];
     blocks work = {.rows = m, .count = (m + BLOCK_ROWS / 2) / BLOCK_ROWS, .multiply = multiply_of(a->dtype, n)};
     work.p = (product){.a = a->data,
                        .b = b->data,
@@ -189,6 +222,11 @@ static hr_status matmul_compute(hr_kernel *k, hr_error *err)
                        .ta = st->ta,
                        .tb = st->tb,
                        .blas = st->blas};
+    work.width = (int64_t)hr_dtype_size(a->dtype);
+    work.in[0] = a->shape;
+    work.in[1] = b->shape;
+    work.batch = shape;
+    work.batch.rank -= 2;
     work.p.a_row = st->ta ? 1 : lda;
     work.p.a_column = st->ta ? lda : 1;
     work.p.b_row = st->tb ? 1 : ldb;
@@ -200,34 +238,42 @@ static hr_status matmul_compute(hr_kernel *k, hr_error *err)
     }
     if (work.count < 1) work.count = 1;
     /* 100 floating point operations a nanosecond: what is worth a thread. */
-    hr_kernel_parallel(k, work.count, (double)(2 * n * inner) / 100 * BLOCK_ROWS, some_blocks, &work);
+    const int64_t products = hr_values_before_axis(shape, shape.rank - 2);
+    hr_kernel_parallel(k, products * work.count,
+                       (double)(2 * n * inner) / 100 * (double)(m < BLOCK_ROWS ? m : BLOCK_ROWS), some_blocks, &work);
     return HR_OK;
 }
 
-static hr_node product_of(hr_node a, hr_node b, bool ta, bool tb)
+/* By `input`, summed over the matrices that it was broadcast to. */
+static void give_product(hr_backward *b, int input, hr_node x, hr_node y, bool tx, bool ty)
 {
-    return hr_matmul(a, b, .transpose_a = ta, .transpose_b = tb);
+    const bool one = matmul_is(b->node, "MatMul");
+    const hr_node by = hr_new_node(
+        b->graph, hr_node_op(b->node), HR_INPUTS(x, y),
+        HR_ATTRS(HR_BOOL_ATTR(one ? "transpose_a" : "adj_x", tx), HR_BOOL_ATTR(one ? "transpose_b" : "adj_y", ty)));
+    const bool broadcasts = matmul_is(b->node, "BatchMatMulV2");
+    hr_backward_give(b, input, broadcasts ? hr_gradient_unbroadcast(by, b->input[input], by) : by);
 }
 
 static void matmul_gradient(hr_backward *b)
 {
-    const bool ta = hr_attr_bool(b->node, "transpose_a"), tb = hr_attr_bool(b->node, "transpose_b");
+    const bool tx = matmul_turns(b->node, 0), ty = matmul_turns(b->node, 1);
     const hr_node g = b->grad[0], x = b->input[0], y = b->input[1];
-    b->out[0] = hr_dense_gradient(ta ? product_of(y, g, tb, true) : product_of(g, y, false, !tb));
-    b->out[1] = hr_dense_gradient(tb ? product_of(g, x, true, ta) : product_of(x, g, !ta, false));
+    give_product(b, 0, tx ? y : g, tx ? g : y, tx && ty, tx || !ty);
+    give_product(b, 1, ty ? g : x, ty ? x : g, ty || !tx, tx && ty);
 }
 
+#define PRODUCT(NAME)                                                                                                  \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = (NAME), .types = "T:{float,double,int32,int64}",                             \
+        .state_size = sizeof(matmul_state), .shape = matmul_shape, .prepare = matmul_prepare,                          \
+        .compute = matmul_compute, .gradient = matmul_gradient,                                                        \
+    }
+
 const hr_graph_op hr_graph_ops_matmul_op[] = {
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "MatMul",
-        .types = "T:{float,double,int32,int64}",
-        .state_size = sizeof(matmul_state),
-        .shape = matmul_shape,
-        .prepare = matmul_prepare,
-        .compute = matmul_compute,
-        .gradient = matmul_gradient,
-    },
+    PRODUCT("MatMul"),
+    PRODUCT("BatchMatMul"),
+    PRODUCT("BatchMatMulV2"),
     HR_GRAPH_OPS_END,
 };
 
