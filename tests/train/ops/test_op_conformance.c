@@ -64,6 +64,10 @@ static const struct {
     {"TensorArrayConcatV3", "its tensors are in a resource of the run, which is not fed"},
     {"TensorArraySplitV3", "its tensors are in a resource of the run, which is not fed"},
     {"ClipByValue", "where the least is above the greatest, TensorFlow derives both"},
+    {"FusedBatchNorm", "it takes float32, of which no differences are taken: golden cases have it"},
+    {"FusedBatchNormV2", "it takes float32, of which no differences are taken: golden cases have it"},
+    {"FusedBatchNormV3", "it takes float32, of which no differences are taken: golden cases have it"},
+    {"LRN", "it takes float32, of which no differences are taken: golden cases have it"},
     {"AvgPoolGrad", "no random shapes fit; its derivative is AvgPool, which is compared"},
     {"DepthwiseConv2dNativeBackpropFilter", "no random shapes fit; it is DepthwiseConv2dNative's, which is compared"},
     {"DepthwiseConv2dNativeBackpropInput", "no random shapes fit; it is DepthwiseConv2dNative's, which is compared"},
@@ -84,6 +88,8 @@ static const char *why_no_differences(const char *op)
 static const struct {
     const char *op, *why;
 } no_results[] = {
+    {"FusedBatchNormV2", "images, and vectors of their channels"},
+    {"FusedBatchNormV3", "images, and vectors of their channels"},
     {"ParseExampleV2", "four vectors and five lists must have the same lengths: test_parse_example_op.c, golden cases"},
 };
 
