@@ -85,9 +85,10 @@ static hr_status find_all(const command_call *call, graph_run *r, hr_error *err)
 
 /* ---- the run ---- */
 
-static hr_status prepare(const command_call *call, graph_run *r, hr_error *err)
+static hr_status prepare(const command_call *call, graph_run *r, double timeout, hr_error *err)
 {
-    r->session = hr_session_new(r->file.graph, .passes = flag_text(call, "passes"));
+    r->session = hr_session_new(r->file.graph, .passes = flag_text(call, "passes"), .timeout = timeout,
+                                .memory_limit = flag_number(call, "memory-limit", 0));
     if (!r->session) return hr_no_memory(err, "a session");
     HR_TRY(run_initializers(call, r->session, r->file.graph, err));
     const char *checkpoint = flag_text(call, "checkpoint");
@@ -233,14 +234,21 @@ static hr_status check_results(const command_call *call, const graph_run *r, dou
 /* ---- the command ---- */
 
 /* 0, or the exit code of a wrong command line. */
-static int check_flags(const command_call *call, double *tolerance)
+static int read_real(const command_call *call, const char *flag, double otherwise, double *out)
+{
+    char *end;
+    const char *text = flag_text(call, flag);
+    *out = text ? strtod(text, &end) : otherwise;
+    if (!text || (*text && !*end && *out >= 0)) return 0;
+    return usage_error(call, "--%s: expected a number from 0 on, found \"%s\"", flag, text);
+}
+
+static int check_flags(const command_call *call, double *tolerance, double *timeout)
 {
     hr_error err;
-    char *end;
-    const char *text = flag_text(call, "tolerance");
-    *tolerance = text ? strtod(text, &end) : 1e-5;
-    if (text && (!*text || *end || !(*tolerance >= 0)))
-        return usage_error(call, "--tolerance: expected a number from 0 on, found \"%s\"", text);
+    int code = read_real(call, "tolerance", 1e-5, tolerance);
+    if (code == 0) code = read_real(call, "timeout", 0, timeout);
+    if (code != 0) return code;
     if (flag_count(call, "fetch") + flag_count(call, "target") == 0)
         return usage_error(call, "expected --fetch or --target with what to compute");
     if (flag_given(call, "passes") && hr_rewrite_check(flag_text(call, "passes"), &err) != HR_OK)
@@ -252,12 +260,12 @@ static int graph_run_run(command_call *call)
 {
     graph_run r = {.feeds = 0};
     hr_error err = {0};
-    double tolerance;
-    const int code = check_flags(call, &tolerance);
+    double tolerance, timeout;
+    const int code = check_flags(call, &tolerance, &timeout);
     if (code != 0) return code;
     hr_status st = read_graph_file(call_argument(call, 0), &r.file, &err);
     if (st == HR_OK) st = find_all(call, &r, &err);
-    if (st == HR_OK) st = prepare(call, &r, &err);
+    if (st == HR_OK) st = prepare(call, &r, timeout, &err);
     if (st == HR_OK) st = run_often(call, &r, &err);
     if (st == HR_OK) st = save_results(call, &r, &err);
     if (st == HR_OK && !flag_given(call, "quiet")) st = print_results(&r, flag_given(call, "json"), &err);
@@ -277,6 +285,8 @@ static const flag flags[] = {
     {FLAG_TEXT, "tolerance", 0, "T", "with --check, floats may differ by T * (1 + their size); default 1e-5"},
     {FLAG_TEXT, "passes", 0, "NAMES",
      "which passes rewrite the graph: names with commas, exact, all, none; default exact"},
+    {FLAG_TEXT, "timeout", 0, "SECONDS", "a run that takes longer fails, such as one of an endless loop; default none"},
+    {FLAG_BYTES, "memory-limit", 0, "SIZE", "a run whose tensors take more memory at a time fails; default none"},
     {FLAG_COUNT, "repeat", 0, "N", "run N times, and say how long a run takes"},
     {FLAG_SWITCH, "json", 0, NULL, "print the values as one line of JSON"},
     {FLAG_SWITCH, "quiet", 'q', NULL, "print no values"},

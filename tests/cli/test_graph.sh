@@ -151,6 +151,35 @@ it_refuses_wrong_feeds_and_names() {
     refused 1 "none.npy"
 }
 
+it_ends_an_endless_loop() {
+    cat >loop.pbtxt <<'END'
+node { name: "start" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }
+node { name: "loop" op: "StatelessWhile" input: "start" attr { key: "T" value { list { type: DT_FLOAT } } }
+       attr { key: "cond" value { func { name: "always" } } } attr { key: "body" value { func { name: "again" } } } }
+node { name: "dims" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+       attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 1000000 } } } }
+node { name: "large" op: "Fill" input: "dims" input: "start" attr { key: "T" value { type: DT_FLOAT } } }
+library {
+  function { signature { name: "always" input_arg { name: "x" type: DT_FLOAT } output_arg { name: "y" type: DT_BOOL } }
+    node_def { name: "true" op: "Const" attr { key: "dtype" value { type: DT_BOOL } }
+               attr { key: "value" value { tensor { dtype: DT_BOOL tensor_shape { } bool_val: true } } } }
+    ret { key: "y" value: "true:output:0" } }
+  function { signature { name: "again" input_arg { name: "x" type: DT_FLOAT } output_arg { name: "y" type: DT_FLOAT } }
+    node_def { name: "same" op: "Identity" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+    ret { key: "y" value: "same:output:0" } }
+}
+END
+    headrace graph run loop.pbtxt --fetch loop --timeout 0.05
+    refused 1 "took longer than its 0.05 seconds"
+    headrace graph run loop.pbtxt --fetch loop --timeout soon
+    refused 2 "--timeout: expected a number from 0 on, found \"soon\""
+    headrace graph run loop.pbtxt --fetch large --memory-limit 1M --passes none -q
+    refused 1 "large"
+    headrace graph run loop.pbtxt --fetch large --memory-limit 16M --passes none -q
+    ends_with 0
+}
+
 it_converts_both_ways() {
     layer
     headrace graph convert layer.pbtxt -o layer.pb
@@ -250,7 +279,7 @@ library { function { signature { name: "f" input_arg { name: "x" type: DT_FLOAT 
   ret { key: "z" value: "again:output:0" } } }
 END
     headrace graph run self.pbtxt --fetch y
-    refused 1 "node 'again' (PartitionedCall)"
+    refused 1 "node 'y' (PartitionedCall): function 'f': expected at most 200 calls"
     headrace graph show self.pbtxt --function f
     ends_with 0
     prints "again"

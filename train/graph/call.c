@@ -75,7 +75,8 @@ hr_status hr_call_begin(hr_kernel *k, hr_callee *callee, hr_open_call **out, hr_
     hr__plan *plan;
     hr__frame *frame;
     if (k->frame->depth >= DEEPEST)
-        return hr_fail(err, HR_RESOURCE_EXHAUSTED, "graph.depth", "expected at most %d calls within each other",
+        return hr_fail(err, HR_RESOURCE_EXHAUSTED, "graph.depth",
+                       "function '%.100s': expected at most %d calls within each other", callee->function->name,
                        DEEPEST);
     HR_TRY(callee_plan(callee, &plan, err));
     HR_TRY(hr__frame_get(k->frame->run, plan, &frame, err));

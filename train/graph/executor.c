@@ -17,13 +17,21 @@ enum {
 
 /* ---- one step ---- */
 
+/* Calls name their nodes as long as what went wrong keeps its place in the message, the outermost one always. Of endless
+ * recursion that one alone tells something. */
+static bool is_named(const hr__frame *frame, const hr_error *err)
+{
+    if (frame->depth == 0) return true;
+    return strlen(err->text) < sizeof err->text / 2 && !(err->kind && strcmp(err->kind, "graph.depth") == 0);
+}
+
 /* A kernel that gives up because the run ends has nothing of its own to say. */
 static void record(hr__frame *frame, const hr__step *step, hr_status status, hr_error *err)
 {
     hr__run *run = frame->run;
     const int32_t index = (int32_t)(step - frame->plan->steps);
     if (status == HR_CANCELLED && atomic_load_explicit(&run->stop, memory_order_acquire)) return;
-    hr__blame(err, step->node);
+    if (is_named(frame, err)) hr__blame(err, step->node);
     uv_mutex_lock(&run->session->lock);
     /* Of several failures that of the oldest node is reported, the same on every run if all of them occur. */
     if (frame->status == HR_OK || index < frame->failed_step) {

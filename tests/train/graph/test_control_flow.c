@@ -386,6 +386,10 @@ static void a_function_may_call_itself_until_it_is_too_deep(void **state)
     assert_exactly(run(s, &some, out), 50 * 51 / 2);
     assert_status(hr_session_run(s, &many, 1, &out, 1, &value, &err), HR_RESOURCE_EXHAUSTED);
     assert_string_equal(err.kind, "graph.depth");
+    assert_text_contains(err.text, "made at test_control_flow.c");
+    assert_text_contains(err.text, ": function '");
+    assert_text_contains(err.text, "expected at most 200 calls within each other");
+    assert_null(strstr(strstr(err.text, "node '") + 1, "node '"));
     assert_exactly(run(s, &some, out), 50 * 51 / 2);
     hr_session_free(s);
 }
