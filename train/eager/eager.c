@@ -144,6 +144,10 @@ hr_node hr_eager_take(hr_graph *g, hr_tensor *value)
         return out;
     }
     hr_status st = hr__check_tensor(value, "graph.attr", &count, &err);
+    if (st == HR_OK && value->count != count)
+        st = hr_fail(&err, HR_INVALID_ARGUMENT, "graph.attr",
+                     "expected .count of %lld values, as the shape says, got %lld", (long long)count,
+                     (long long)value->count);
     if (st == HR_OK)
         st = hr__eager_constant(e, value, &out, &err);
     else

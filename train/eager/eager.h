@@ -143,7 +143,8 @@ HR_API hr_traced *hr_trace_with(hr_graph *g, hr_traced_fn *fn, int inputs, int r
     HR_TRACE_(g, fn, inputs, results, __VA_ARGS__, .struct_size = sizeof(hr_traced_opts))
 #define HR_TRACE_(g, fn, inputs, results, user, ...)                                                                   \
     hr_trace_with((g), (fn), (inputs), (results), (user), &(hr_traced_opts){__VA_ARGS__})
-HR_API void hr_traced_free(hr_traced *traced); /* what it has traced stays with the graph. NULL: nothing */
+/* What it has traced stays with the graph. While it is called: when the call ends. NULL: nothing. */
+HR_API void hr_traced_free(hr_traced *traced);
 
 /* Calls it. What it uses of the eager graph is captured: variables themselves, nodes with the values that they have
  * when it is traced. What has an effect runs at each call, in the order in which it was made. A variable that it makes

@@ -17,6 +17,8 @@ struct hr_traced {
     char *name;
     hr_input_spec *signature; /* NULL: any */
     bool reduce_retracing, tracing;
+    bool freed; /* while it is called: freed when that ends */
+    int calls;  /* under way */
     trace *traces;
     int count, capacity;
 };
@@ -47,6 +49,10 @@ hr_traced *hr_trace_with(hr_graph *g, hr_traced_fn *fn, int inputs, int results,
 void hr_traced_free(hr_traced *t)
 {
     if (!t) return;
+    if (t->calls > 0) {
+        t->freed = true;
+        return;
+    }
     for (int i = 0; i < t->count; i++) hr_free(t->traces[i].inputs);
     hr_free(t->traces);
     hr_free(t->signature);
@@ -242,11 +248,8 @@ static hr_status check_inputs(const hr_traced *t, const hr_node *inputs, hr_erro
     return HR_OK;
 }
 
-hr_status hr_traced_call(hr_traced *t, const hr_node *inputs, hr_node *results, hr_error *err)
+static hr_status call_traced(hr_traced *t, const hr_node *inputs, hr_node *results, hr_error *err)
 {
-    if (!t || (!inputs && t->inputs) || (!results && t->results))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.input", "hr_traced_call: expected %s, got NULL",
-                       t ? "nodes, and an array for the results" : "a traced function");
     hr_graph *g = t->e->graph, *innermost = hr__innermost(g);
     for (int i = 0; i < t->results; i++) results[i] = hr_failed_node(innermost);
     if (innermost != g) return call_later(t, innermost, inputs, results, err);
@@ -256,4 +259,15 @@ hr_status hr_traced_call(hr_traced *t, const hr_node *inputs, hr_node *results, 
     }
     if (err) *err = g->error;
     return g->error.code;
+}
+
+hr_status hr_traced_call(hr_traced *t, const hr_node *inputs, hr_node *results, hr_error *err)
+{
+    if (!t || (!inputs && t->inputs) || (!results && t->results))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.input", "hr_traced_call: expected %s, got NULL",
+                       t ? "nodes, and an array for the results" : "a traced function");
+    t->calls++;
+    const hr_status st = call_traced(t, inputs, results, err);
+    if (--t->calls == 0 && t->freed) hr_traced_free(t);
+    return st;
 }

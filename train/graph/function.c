@@ -12,8 +12,7 @@ static const char *function_name(hr_graph *root, const char *name)
     char unique[200];
     int i = 1;
     snprintf(unique, sizeof unique, "%.150s", name);
-    while (hr__map_find(&root->function_names, unique, strlen(unique)))
-        snprintf(unique, sizeof unique, "%.150s_%d", name, i++);
+    while (hr__map_index(&root->function_names, unique) >= 0) snprintf(unique, sizeof unique, "%.150s_%d", name, i++);
     return hr__arena_text(&root->arena, unique, strlen(unique));
 }
 
@@ -24,7 +23,7 @@ static hr_status function_new(hr_graph *g, const char *name, hr_graph **out, hr_
     hr_status st = body && f && name ? HR_OK : hr_no_memory(err, "a function");
     if (st == HR_OK)
         st = hr__grow(&root->functions, root->function_count, &root->function_capacity, sizeof *root->functions, err);
-    if (st == HR_OK) st = hr__map_add(&root->function_names, name, strlen(name), root->function_count, err);
+    if (st == HR_OK) st = hr__map_set(&root->function_names, name, strlen(name), root->function_count, err);
     if (st != HR_OK) {
         hr_graph_free(body);
         return st;
@@ -59,7 +58,7 @@ hr_function *hr__function_extend(const hr_function *f)
     own->control_capacity = f->controls;
     root->functions[root->function_count] = own;
     if (own->input && own->control &&
-        hr__map_add(&root->function_names, name, strlen(name), root->function_count, NULL) == HR_OK) {
+        hr__map_set(&root->function_names, name, strlen(name), root->function_count, NULL) == HR_OK) {
         root->function_count++;
         f->body->has_extended = true;
         return own;
@@ -81,7 +80,7 @@ hr_graph *hr_function_begin(hr_graph *g, const char *name)
 hr_status hr__function_import(hr_graph *g, const char *name, hr_graph **body, hr_error *err)
 {
     hr_graph *root = hr__root(g);
-    if (hr__map_find(&root->function_names, name, strlen(name)))
+    if (hr__map_index(&root->function_names, name) >= 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.function",
                        "expected a function's name once, got '%.100s' again", name);
     return function_new(g, hr__arena_text(&root->arena, name, strlen(name)), body, err);
@@ -145,6 +144,25 @@ static hr_status function_finish(hr_function *f, const hr_node *results, int cou
     return body->error.code;
 }
 
+static bool is_within(const hr_function *f, const hr_graph *body)
+{
+    const hr_graph *g = f->body;
+    while (g && g != body) g = g->outer;
+    return g;
+}
+
+/* A function that failed, and those that were made in it, have no names, and are not written. */
+static void forget_function(const hr_function *f)
+{
+    hr_graph *root = hr__library(f->body->outer);
+    for (int i = 0; i < root->function_count; i++) {
+        hr_function *own = root->functions[i];
+        if (own->hidden || !is_within(own, f->body)) continue;
+        own->hidden = true;
+        hr__map_set(&root->function_names, own->name, strlen(own->name), -1, NULL);
+    }
+}
+
 const hr_function *hr_function_end(hr_graph *body, const hr_node *results, int count)
 {
     hr_error err = {0};
@@ -158,6 +176,7 @@ const hr_function *hr_function_end(hr_graph *body, const hr_node *results, int c
     body->outer->building = NULL;
     if (st == HR_OK) return f;
     hr_node_fail(body->outer, st, err.kind, "function '%s': %s", f->name, err.text);
+    forget_function(f);
     return NULL;
 }
 

@@ -19,6 +19,8 @@ typedef struct row_loop {
     int values, lists;   /* `count` or 0 each: values that go from row to row; results that are kept of each row */
     bool reverse;
     int parallel;
+    hr_node *given, *made; /* what `fn` takes and gives, one call after the other */
+    hr__arena arena;       /* all of these, until the loop is made: an eager graph keeps nothing of it */
 } row_loop;
 
 static hr_node row_loop_fail(const row_loop *l, const char *text)
@@ -50,13 +52,7 @@ static bool check_result(row_loop *l, hr_graph *g, int i, hr_node result)
 static void one_row(hr_graph *g, const hr_node *vars, hr_node *results, void *user)
 {
     row_loop *l = user;
-    const int inputs = l->values + l->elems;
-    hr_node *given = hr__arena_get(&g->arena, sizeof *given * (size_t)(inputs + 1));
-    hr_node *made = hr__arena_get(&g->arena, sizeof *made * (size_t)(l->count + 1));
-    if (!given || !made) {
-        hr__graph_no_memory(g, "a loop");
-        return;
-    }
+    hr_node *given = l->given, *made = l->made;
     memcpy(given, vars + 1, sizeof *given * (size_t)l->values);
     for (int i = 0; i < l->elems; i++) given[l->values + i] = hr_tensor_array_read(&l->in[i], vars[0]);
     l->fn(g, given, made, l->user);
@@ -100,11 +96,14 @@ static bool row_loop_begin(row_loop *l, const hr_node *elems, hr_node *out)
         row_loop_fail(l, "a function, and some tensors and results");
         return false;
     }
-    l->in = hr__arena_get(&l->g->arena, sizeof *l->in * (size_t)l->elems);
-    l->dtype = hr__arena_get(&l->g->arena, sizeof *l->dtype * (size_t)l->count);
-    l->shape = hr__arena_get(&l->g->arena, sizeof *l->shape * (size_t)l->count);
-    if (!l->in || !l->dtype || !l->shape) hr__graph_no_memory(l->g, "a loop");
-    return l->in && l->dtype && l->shape && unstack_elems(l, elems);
+    l->in = hr__arena_get(&l->arena, sizeof *l->in * (size_t)l->elems);
+    l->dtype = hr__arena_get(&l->arena, sizeof *l->dtype * (size_t)l->count);
+    l->shape = hr__arena_get(&l->arena, sizeof *l->shape * (size_t)l->count);
+    l->given = hr__arena_get(&l->arena, sizeof *l->given * (size_t)(l->values + l->elems));
+    l->made = hr__arena_get(&l->arena, sizeof *l->made * (size_t)l->count);
+    if (l->in && l->dtype && l->shape && l->given && l->made) return unstack_elems(l, elems);
+    hr__graph_no_memory(l->g, "a loop");
+    return false;
 }
 
 /* ---- the loop ---- */
@@ -115,9 +114,9 @@ typedef struct row_vars {
     int count;
 } row_vars;
 
-static bool make_vars(const row_loop *l, row_vars *v)
+static bool make_vars(row_loop *l, row_vars *v)
 {
-    hr__arena *arena = &l->g->arena;
+    hr__arena *arena = &l->arena;
     v->count = 1 + l->values + l->lists;
     v->first = hr__arena_get(arena, sizeof *v->first * (size_t)v->count);
     v->last = hr__arena_get(arena, sizeof *v->last * (size_t)v->count);
@@ -179,6 +178,7 @@ void hr_map_loop_with(hr_loop_fn *fn, void *user, const hr_node *elems, int elem
         run_rows(&l, &v, out);
     }
     hr_scope_end(l.g);
+    hr__arena_free(&l.arena);
 }
 
 /* ---- fold and scan ---- */
@@ -218,6 +218,7 @@ static void fold(row_loop *l, const char *name, const hr_node *elems, const hr_n
         }
     }
     hr_scope_end(l->g);
+    hr__arena_free(&l->arena);
 }
 
 void hr_foldl_with(hr_loop_fn *fn, void *user, const hr_node *elems, int elem_count, const hr_node *initial,

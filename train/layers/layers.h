@@ -159,7 +159,7 @@ typedef struct hr_loss_opts {
     hr_node weights;        /* a scalar, or of the losses' rank and broadcast to them; default 1 */
     hr_reduction reduction; /* default HR_SUM_BY_NONZERO_WEIGHTS */
     float label_smoothing;  /* of the sigmoid and the softmax cross entropy */
-    bool not_collected;     /* default: the loss is added to the collection "losses" */
+    bool not_collected;     /* default: the loss is added to the collection "losses", unless the graph is eager */
     const float *delta;     /* of the Huber loss; default 1 */
     const float *epsilon;   /* of the log loss; default 1e-7 */
     int axis;               /* of the cosine distance */

@@ -1,6 +1,7 @@
 /* Losses: tf.losses. Each is made of ops, in float32 whatever comes in, weighed and reduced by
  * compute_weighted_loss. */
 #include "train/layers/layers_internal.h"
+#include <headrace/eager.h>
 
 /* ---- shapes ---- */
 
@@ -73,7 +74,7 @@ hr_node hr_compute_weighted_loss_with(hr_node losses, const hr_loss_opts *opts)
     hr_name_scope(losses.graph, opts->name ? opts->name : "weighted_loss");
     hr_node loss = losses_reduce(losses, opts);
     hr_scope_end(losses.graph);
-    if (!opts->not_collected) hr_add_to_collection(losses.graph, "losses", loss);
+    if (!opts->not_collected && !hr_graph_is_eager(losses.graph)) hr_add_to_collection(losses.graph, "losses", loss);
     return loss;
 }
 

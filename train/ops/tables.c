@@ -38,6 +38,13 @@ hr_table hr_mutable_table(hr_graph *g, hr_dtype key, hr_dtype value, hr_node def
     return t;
 }
 
+static hr_table table_fail(hr_graph *g, const char *kind, const char *expected, const char *got)
+{
+    hr_table t = {.handle = hr_failed_node(g)};
+    hr_node_fail(g, HR_INVALID_ARGUMENT, kind, "table: expected %s, got %s", expected, got);
+    return t;
+}
+
 /* Tables of one file and the same columns are one, as in TensorFlow: their name says what they hold. */
 hr_table hr_table_from_file_with(hr_graph *g, const char *path, hr_dtype key, int64_t key_column, hr_dtype value,
                                  int64_t value_column, hr_node default_value, const hr_table_file_opts *opts)
@@ -45,10 +52,8 @@ hr_table hr_table_from_file_with(hr_graph *g, const char *path, hr_dtype key, in
     const hr_table_file_opts o = HR_OPTIONS(hr_table_file_opts, opts);
     hr_table t = {.default_value = default_value};
     char shared[1200];
-    if (!path) {
-        t.handle = hr_node_fail(g, HR_INVALID_ARGUMENT, "table.file", "table: expected a file name, got NULL");
-        return t;
-    }
+    if (!path || !*path) return table_fail(g, "table.file", "a file name", path ? "an empty one" : "NULL");
+    if (o.vocab_size < 0) return table_fail(g, "table.argument", ".vocab_size >= 0, which is all lines", "less");
     const hr_view view = hr_text_view(path);
     const hr_tensor name = hr_tensor_of(HR_STRING, HR_SCALAR, &view);
     const int64_t lines = o.vocab_size > 0 ? o.vocab_size : -1;
@@ -71,6 +76,7 @@ hr_table hr_index_table_from_file_with(hr_graph *g, const char *path, const hr_i
     const hr_index_table_opts o = HR_OPTIONS(hr_index_table_opts, opts);
     const int64_t none = o.default_value ? *o.default_value : -1;
     const hr_tensor fallback = hr_tensor_of(HR_INT64, HR_SCALAR, &none);
+    if (o.oov_buckets < 0) return table_fail(g, "table.argument", ".oov_buckets >= 0", "less");
     hr_name_scope(g, o.name ? o.name : "string_to_index");
     const hr_table_file_opts lines = {.struct_size = sizeof lines, .vocab_size = o.vocab_size};
     hr_table t = hr_table_from_file_with(g, path, HR_STRING, HR_WHOLE_LINE, HR_INT64, HR_LINE_NUMBER,

@@ -344,6 +344,68 @@ static void a_failure_is_given_at_once_with_the_shapes(void **state)
     assert_string_equal(err.kind, "eager.op");
 }
 
+static void half(hr_graph *graph, hr_node *results, void *user)
+{
+    (void)user;
+    results[0] = hr_scalar(graph, HR_FLOAT, 0.5);
+}
+
+static void below_three(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    (void)user;
+    results[0] = hr_less(vars[0], hr_scalar(graph, HR_FLOAT, 3));
+}
+
+static void one_more(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    (void)user;
+    results[0] = hr_add(vars[0], hr_scalar(graph, HR_FLOAT, 1));
+}
+
+static void doubled(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    (void)graph, (void)user;
+    results[0] = hr_add(vars[0], vars[0]);
+}
+
+/* All that a step of a training may do, by turns. */
+static void train_step(hr_node w, int i)
+{
+    hr_gradient by;
+    hr_node scale = number(0.1), count = number(i % 3), rows;
+    hr_tape *tape = hr_tape_begin(g);
+    const hr_node x = floats((float[]){1, 2, 3, (float)i}, HR_SHAPE(2, 2));
+    const hr_node loss = hr_reduce_mean(hr_square(hr_matmul(x, w)));
+    assert_ok(hr_tape_gradient(tape, &loss, 1, &w, 1, &by, &err), &err);
+    hr_assign_sub(w, hr_mul(by.values, number(0.001)));
+    hr_tape_free(tape);
+    if (i % 4 == 0) hr_cond(hr_scalar(g, HR_BOOL, i % 8 == 0), half, half, NULL, &scale, 1);
+    if (i % 4 == 1) hr_while_loop(below_three, one_more, NULL, &count, 1, &count);
+    if (i % 4 == 2) hr_map_loop(doubled, NULL, &x, 1, &rows, 1);
+    if (i % 4 == 2) hr_scan_loop(doubled, NULL, &x, 1, NULL, &rows, 1);
+    if (i % 4 == 2) hr_mean_squared_error(x, x);
+    if (i % 4 == 3) {
+        hr_name_scope(g, "scope");
+        hr_new_node(g, "RandomStandardNormal", HR_INPUTS(hr_ints(g, HR_I64(2, 3), 2)),
+                    HR_ATTRS(HR_TYPE_ATTR("dtype", HR_FLOAT)));
+        hr_scope_end(g);
+    }
+}
+
+static void memory_of_a_long_training_does_not_grow(void **state)
+{
+    (void)state;
+    const hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2, 2));
+    for (int i = 0; i < 4000; i++) {
+        if (i == 2000) watch_memory();
+        hr_eager_begin(g);
+        train_step(w, i);
+        hr_eager_end(g, NULL, 0);
+    }
+    if (hr_graph_error(g)) fail_msg("%s", hr_graph_error(g)->text);
+    assert_at_most(most_memory(), 65536);
+}
+
 static void an_error_sticks_until_it_is_forgotten(void **state)
 {
     (void)state;
@@ -429,6 +491,7 @@ int main(void)
         T(random_ops_with_a_seed_go_on_and_begin_anew_with_the_graphs),
         T(the_graphs_seed_gives_tensorflows_numbers),
         T(a_failure_is_given_at_once_with_the_shapes),
+        T(memory_of_a_long_training_does_not_grow),
         T(an_error_sticks_until_it_is_forgotten),
         T(what_is_for_graphs_that_are_run_is_refused),
         T(every_failing_allocation_is_an_error_without_a_leak),

@@ -618,6 +618,57 @@ static void a_call_in_steady_state_allocates_nothing(void **state)
     hr_traced_free(t);
 }
 
+static hr_traced *freed_within;
+
+static void frees_itself(hr_graph *graph, const hr_node *inputs, hr_node *results, void *user)
+{
+    hr_node again;
+    (void)graph, (void)user;
+    hr_traced_free(freed_within);
+    assert_int_equal(hr_traced_call(freed_within, inputs, &again, &err), HR_INVALID_ARGUMENT);
+    results[0] = hr_neg(inputs[0]);
+}
+
+/* A leak would fail the test, too. */
+static void a_function_that_frees_itself_lives_until_its_call_ends(void **state)
+{
+    (void)state;
+    hr_node out;
+    const hr_node x = number(3);
+    freed_within = hr_trace(g, frees_itself, 1, 1, NULL);
+    assert_ok(hr_traced_call(freed_within, &x, &out, &err), &err);
+    assert_exactly(value_of(out), -3);
+}
+
+static void fails_once(hr_graph *graph, const hr_node *inputs, hr_node *results, void *user)
+{
+    bool *failed = user;
+    results[0] = inputs[0];
+    if (*failed) return;
+    *failed = true;
+    results[0] = hr_matmul(inputs[0], hr_scalar(graph, HR_FLOAT, 1));
+}
+
+static void a_trace_that_failed_leaves_its_name(void **state)
+{
+    (void)state;
+    bool failed = false;
+    hr_node out;
+    const hr_node x = number(3);
+    hr_traced *t = hr_trace(g, fails_once, 1, 1, &failed, .name = "f");
+    char *bytes;
+    size_t size;
+    assert_not_ok(hr_traced_call(t, &x, &out, &err));
+    assert_null(hr_function_named(g, "f"));
+    assert_ok(hr_traced_call(t, &x, &out, &err), &err);
+    assert_string_equal(hr_function_name(hr_traced_function(t, 0)), "f");
+    assert_ptr_equal(hr_function_named(g, "f"), hr_traced_function(t, 0));
+    assert_ok(hr_graph_export(g, &bytes, &size, &err, .text = true), &err);
+    assert_null(strstr(bytes, "MatMul"));
+    hr_free(bytes);
+    hr_traced_free(t);
+}
+
 static void every_failing_allocation_is_an_error_without_a_leak(void **state)
 {
     (void)state;
@@ -662,6 +713,8 @@ int main(void)
         T(a_traced_function_calls_another),
         T(a_call_of_itself_while_it_is_traced_is_refused),
         T(errors_name_the_function),
+        T(a_function_that_frees_itself_lives_until_its_call_ends),
+        T(a_trace_that_failed_leaves_its_name),
         T(gradients_flow_through_calls),
         T(calls_have_second_derivatives),
         T(rows_stay_rows_through_calls),

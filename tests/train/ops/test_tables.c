@@ -131,6 +131,28 @@ static void a_file_that_is_not_as_asked_for_is_refused(void **state)
     fails(hr_index_table_from_file(g, "not there").initializer, "file.open");
 }
 
+static void sticks(const char *kind)
+{
+    assert_string_equal(hr_graph_error(g) ? hr_graph_error(g)->kind : "none", kind);
+    hr_graph_free(g);
+    g = hr_graph_new();
+}
+
+static void negative_numbers_and_no_file_are_refused(void **state)
+{
+    (void)state;
+    hr_session_free(s);
+    s = NULL;
+    hr_index_table_from_file(g, "few", .oov_buckets = -1);
+    sticks("table.argument");
+    hr_index_table_from_file(g, "few", .vocab_size = -1);
+    sticks("table.argument");
+    hr_index_table_from_file(g, "");
+    sticks("table.file");
+    hr_index_to_string_table_from_file(g, NULL, NULL);
+    sticks("table.file");
+}
+
 static void other_contents_of_a_fixed_table_are_refused(void **state)
 {
     (void)state;
@@ -293,10 +315,15 @@ int main(void)
 {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, make_graph, free_graph)
     const struct CMUnitTest tests[] = {
-        TEST(a_file_of_words_gives_their_lines_and_back), TEST(unknown_words_get_buckets_after_the_others),
-        TEST(a_file_that_is_not_as_asked_for_is_refused), TEST(other_contents_of_a_fixed_table_are_refused),
-        TEST(a_table_of_another_type_is_refused),         TEST(keys_come_and_go),
-        TEST(strings_are_replaced_and_removed),           TEST(lookups_and_updates_may_run_at_the_same_time),
+        TEST(a_file_of_words_gives_their_lines_and_back),
+        TEST(unknown_words_get_buckets_after_the_others),
+        TEST(a_file_that_is_not_as_asked_for_is_refused),
+        TEST(other_contents_of_a_fixed_table_are_refused),
+        TEST(negative_numbers_and_no_file_are_refused),
+        TEST(a_table_of_another_type_is_refused),
+        TEST(keys_come_and_go),
+        TEST(strings_are_replaced_and_removed),
+        TEST(lookups_and_updates_may_run_at_the_same_time),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
