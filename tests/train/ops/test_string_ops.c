@@ -1,0 +1,172 @@
+/* Ops of strings: what TensorFlow 2.15.1 gave for the same inputs. */
+#include "tests/testing.h"
+
+#include <headrace/graph.h>
+#include <headrace/graph_op.h>
+#include <headrace/ops.h>
+#include <math.h>
+#include <string.h>
+
+static hr_node text(hr_graph *g, const char *value)
+{
+    const hr_view view = hr_text_view(value);
+    const hr_tensor t = hr_tensor_of(HR_STRING, HR_SHAPE(1), &view);
+    return hr_const(g, &t);
+}
+
+static hr_status run(hr_graph *g, hr_node node, hr_tensor *out, hr_error *err)
+{
+    if (hr_graph_error(g)) fail_msg("%s", hr_graph_error(g)->text);
+    hr_session *s = hr_session_new(g);
+    const hr_status st = hr_session_run(s, NULL, 0, &node, 1, out, err);
+    hr_session_free(s);
+    return st;
+}
+
+/* NULL: it is refused. Frees the graph. */
+static void expect(hr_graph *g, hr_node node, const char *expected)
+{
+    hr_error err;
+    hr_tensor out = {0};
+    const hr_status st = run(g, node, &out, &err);
+    if (!expected) {
+        assert_status(st, HR_INVALID_ARGUMENT);
+    } else {
+        assert_ok(st, &err);
+        const hr_view got = *(const hr_view *)out.data;
+        if (got.size != (int64_t)strlen(expected) || memcmp(got.data, expected, (size_t)got.size) != 0)
+            fail_msg("%s: expected '%s', got '%.*s'", hr_node_name(node), expected, (int)got.size, got.data);
+    }
+    hr_tensor_clear(&out);
+    hr_graph_free(g);
+}
+
+static void numbers_are_read_as_tensorflow_does(void **state)
+{
+    static const struct {
+        const char *text;
+        double value;
+        bool refused;
+    } cases[] = {{" 12 ", 12, false},   {"0x10", 16, false}, {"INF", INFINITY, false}, {"-1e400", -INFINITY, false},
+                 {"+5", 5, false},      {"  ", 0, false},    {".5", .5, false},        {"", 0, true},
+                 {"infinity", 0, true}, {"1.5f", 0, true},   {"0x1p3", 0, true},       {"1_0", 0, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hr_graph *g = hr_graph_new();
+        hr_error err;
+        hr_tensor out = {0};
+        const hr_node node = hr_new_node(g, "StringToNumber", HR_INPUTS(text(g, cases[i].text)),
+                                         HR_ATTRS(HR_TYPE_ATTR("out_type", HR_DOUBLE)));
+        const hr_status st = run(g, node, &out, &err);
+        assert_status(st, cases[i].refused ? HR_INVALID_ARGUMENT : HR_OK);
+        if (!cases[i].refused && *(const double *)out.data != cases[i].value) fail_msg("'%s'", cases[i].text);
+        hr_tensor_clear(&out);
+        hr_graph_free(g);
+    }
+}
+
+static void numbers_are_written_as_printf_does(void **state)
+{
+    static const struct {
+        double value;
+        int64_t width, precision;
+        const char *fill, *expected;
+        bool scientific, shortest;
+    } cases[] = {{1.5, 8, -1, "+", "+1.500000", false, false},      {1.5, -1, 0, "", "2", false, false},
+                 {-1.5, 12, -1, "0", "-0001.500000", false, false}, {-INFINITY, 8, -1, "0", "    -inf", false, false},
+                 {1.5, 10, 1, "-", "1.5       ", false, false},     {1.5, -1, 2, "", "1.50e+00", true, false},
+                 {100000, -1, -1, "", "100000", false, true},       {2, -1, 0, "#", "2.", false, false},
+                 {1e300, -1, 200, "xy", NULL, false, false},        {1, -1, -1, "x", NULL, false, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hr_graph *g = hr_graph_new();
+        const hr_tensor t = hr_tensor_of(HR_DOUBLE, HR_SHAPE(1), &cases[i].value);
+        expect(
+            g,
+            hr_new_node(g, "AsString", HR_INPUTS(hr_const(g, &t)),
+                        HR_ATTRS(HR_INT_ATTR("width", cases[i].width), HR_INT_ATTR("precision", cases[i].precision),
+                                 HR_STRING_ATTR("fill", cases[i].fill), HR_BOOL_ATTR("scientific", cases[i].scientific),
+                                 HR_BOOL_ATTR("shortest", cases[i].shortest))),
+            cases[i].expected);
+    }
+}
+
+static void parts_are_counted_from_both_ends(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t at, length;
+        bool utf8;
+        const char *expected;
+    } cases[] = {{"abcd", 1, 2, false, "bc"},
+                 {"abcd", -3, 2, false, "bc"},
+                 {"abcd", 4, 2, false, ""},
+                 {"abcd", 1, -2, false, "bcd"},
+                 {"abcd", 5, 1, false, NULL},
+                 {"ab", -3, 1, false, NULL},
+                 {"\u00e9a\u00e9", 1, 2, true, "a\u00e9"},
+                 {"\u00e9a\u00e9", -1, 2, true, "\u00e9"},
+                 {"\u00e9a", 3, 1, true, NULL},
+                 {"\u00e9", INT64_MIN, INT64_MAX, true, NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hr_graph *g = hr_graph_new();
+        const hr_tensor at = hr_tensor_of(HR_INT64, HR_SCALAR, &cases[i].at);
+        const hr_tensor length = hr_tensor_of(HR_INT64, HR_SCALAR, &cases[i].length);
+        expect(g,
+               hr_new_node(g, "Substr", HR_INPUTS(text(g, cases[i].text), hr_const(g, &at), hr_const(g, &length)),
+                           HR_ATTRS(HR_STRING_ATTR("unit", cases[i].utf8 ? "UTF8_CHAR" : "BYTE"))),
+               cases[i].expected);
+    }
+}
+
+static void strings_are_changed_one_by_one(void **state)
+{
+    static const struct {
+        const char *op, *text, *expected;
+    } cases[] = {{"StringLower", "\u00c0B", "\u00c0b"},
+                 {"StringUpper", "az", "AZ"},
+                 {"StringStrip", " \t\n\v\f\rab ", "ab"},
+                 {"EncodeBase64", "ab", "YWI"},
+                 {"EncodeBase64", "?\?>", "Pz8-"},
+                 {"DecodeBase64", "YQ", "a"},
+                 {"DecodeBase64", "YQ==", "a"},
+                 {"DecodeBase64", "YR==", "a"},
+                 {"DecodeBase64", "", ""},
+                 {"DecodeBase64", "YQ=", NULL},
+                 {"DecodeBase64", "Y", NULL},
+                 {"DecodeBase64", "Y+/_", NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hr_graph *g = hr_graph_new();
+        expect(g, hr_new_node(g, cases[i].op, HR_INPUTS(text(g, cases[i].text))), cases[i].expected);
+    }
+}
+
+static void strings_are_joined_over_axes_in_their_order(void **state)
+{
+    static const int64_t orders[2][2] = {{0, 1}, {1, 0}};
+    static const char *const expected[] = {"a-c-b-d", "a-b-c-d"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        hr_graph *g = hr_graph_new();
+        const hr_view letters[] = {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}};
+        const hr_tensor t = hr_tensor_of(HR_STRING, HR_SHAPE(2, 2), letters);
+        expect(g,
+               hr_new_node(g, "ReduceJoin", HR_INPUTS(hr_const(g, &t), hr_ints(g, orders[i], 2)),
+                           HR_ATTRS(HR_STRING_ATTR("separator", "-"))),
+               expected[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_read_as_tensorflow_does),
+        cmocka_unit_test(numbers_are_written_as_printf_does),
+        cmocka_unit_test(parts_are_counted_from_both_ends),
+        cmocka_unit_test(strings_are_changed_one_by_one),
+        cmocka_unit_test(strings_are_joined_over_axes_in_their_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
