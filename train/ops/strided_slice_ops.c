@@ -371,7 +371,7 @@ static void strided_update_gradient(hr_backward *b)
 #define STRIDED_ASSIGN(NAME, SHAPE)                                                                                    \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:{numbers,bool,float16,bfloat16}; Index:indices",           \
-        .traits = HR_STATEFUL | HR_NO_GRADIENT, .shape = SHAPE, .compute = strided_assign_compute,                     \
+        .traits = HR_STATEFUL, .shape = SHAPE, .compute = strided_assign_compute,                                      \
     }
 
 const hr_graph_op hr_graph_ops_strided_slice_ops[] = {

@@ -74,6 +74,34 @@ static void one_hot_leaves_out_what_is_out_of_range(void **state)
     hr_tensor_clear(&out);
 }
 
+static void values_change_their_places(void **state)
+{
+    (void)state;
+    const hr_node x = table(); /* 3 1 1, -1 5 -1 */
+    hr_tensor rolled =
+        value_of(hr_new_node(g, "Roll", HR_INPUTS(x, hr_ints(g, HR_I64(-1, 4), 2), hr_ints(g, HR_I64(0, 1), 2))));
+    assert_memory_equal(rolled.data, ((const float[]){-1, -1, 5, 1, 3, 1}), 6 * sizeof(float));
+    hr_tensor_clear(&rolled);
+    hr_tensor back = value_of(hr_new_node(g, "ReverseSequence", HR_INPUTS(x, hr_ints(g, HR_I64(2, 3), 2)),
+                                          HR_ATTRS(HR_INT_ATTR("seq_dim", 1), HR_INT_ATTR("batch_dim", 0))));
+    assert_memory_equal(back.data, ((const float[]){1, 3, 1, -1, 5, -1}), 6 * sizeof(float));
+    hr_tensor_clear(&back);
+}
+
+/* A NaN is like no other value, and -0 like 0. */
+static void equal_values_are_found_once(void **state)
+{
+    (void)state;
+    static const double values[] = {0, NAN, -0.0, 2, NAN, 2};
+    const hr_tensor t = hr_tensor_of(HR_DOUBLE, HR_SHAPE(6), values);
+    const hr_node y = hr_new_node(g, "UniqueWithCounts", HR_INPUTS(hr_const(g, &t)));
+    hr_tensor index = value_of(hr_node_output(y, 1)), counts = value_of(hr_node_output(y, 2));
+    assert_memory_equal(index.data, ((const int32_t[]){0, 1, 0, 2, 3, 2}), 6 * sizeof(int32_t));
+    assert_memory_equal(counts.data, ((const int32_t[]){2, 1, 2, 1}), 4 * sizeof(int32_t));
+    hr_tensor_clear(&index);
+    hr_tensor_clear(&counts);
+}
+
 /* table()[1, ::-1] and its kin; the gradient is 1 where a value was taken. */
 static void a_slice_is_taken_by_subscripts(void **state)
 {
@@ -492,6 +520,8 @@ static void slices_are_scattered_into_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(values_change_their_places),
+        TEST(equal_values_are_found_once),
         TEST(a_slice_is_taken_by_subscripts),
         TEST(a_subscript_beyond_the_dimension_is_refused),
         TEST(a_slice_of_a_variable_is_set),
