@@ -131,12 +131,6 @@ hr_status hr_call_run(hr_open_call *call, hr_tensor *args, int arg_count, hr_ten
 
 void hr_call_alone(hr_open_call *call) { ((hr__frame *)call)->alone = true; }
 
-void hr_call_put_result(hr_open_call *call, void *data, size_t bytes)
-{
-    ((hr__frame *)call)->result = data;
-    ((hr__frame *)call)->result_bytes = bytes;
-}
-
 void hr_call_end(hr_open_call *call)
 {
     if (call) hr__frame_put((hr__frame *)call);

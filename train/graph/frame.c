@@ -54,7 +54,6 @@ hr_status hr__frame_get(hr__run *run, hr__plan *plan, hr__frame **out, hr_error 
     frame->depth = 0;
     frame->path = "";
     frame->alone = false;
-    frame->result = NULL;
     *out = frame;
     return HR_OK;
 }

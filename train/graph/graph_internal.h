@@ -594,9 +594,6 @@ typedef struct hr__frame {
     uint8_t *dead_slot, *dead_step;
     bool parallel, measure;
     bool alone; /* never parallel: part of a kernel that is */
-    /* Of a call: memory that the first result is put into if it has so many bytes. NULL: none is given. */
-    void *result;
-    size_t result_bytes;
     int depth;        /* calls that it is within */
     const char *path; /* of these calls, where the run is recorded */
     hr_status status;

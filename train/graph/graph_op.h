@@ -439,9 +439,6 @@ HR_API hr_status hr_call_run(hr_open_call *call, hr_tensor *args, int arg_count,
                              hr_error *err);
 /* Its calls run in the calling thread alone: for pieces of hr_kernel_parallel. */
 HR_API void hr_call_alone(hr_open_call *call);
-/* Where the first result of the calls that follow is put if it has so many bytes: then it has no buffer, and its data is
- * `data`. That is no memory of an argument. NULL: anywhere. */
-HR_API void hr_call_put_result(hr_open_call *call, void *data, size_t bytes);
 HR_API void hr_call_end(hr_open_call *call); /* NULL: nothing */
 
 /* ---- for gradient ---- */

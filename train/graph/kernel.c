@@ -42,23 +42,12 @@ static hr_status kernel_describe(const hr_kernel *k, int i, hr_shape shape, hr_t
     return HR_OK;
 }
 
-/* It is the result that a caller has memory for. */
-static bool has_memory(const hr_kernel *k, hr_tensor *t, size_t bytes)
-{
-    const hr__frame *frame = k->frame;
-    if (!frame->result || bytes != frame->result_bytes || t->dtype == HR_STRING) return false;
-    if (t != &frame->slots[frame->plan->fetch_slot[0]]) return false;
-    t->data = frame->result;
-    return true;
-}
-
 hr_status hr_kernel_output(hr_kernel *k, int i, hr_shape shape, hr_tensor **out, hr_error *err)
 {
     size_t bytes = 0;
     hr_tensor *t = output_of(k, i);
     HR_TRY(kernel_describe(k, i, shape, t, &bytes, err));
     *out = t;
-    if (has_memory(k, t, bytes)) return HR_OK;
     t->buffer = hr__buffers_get(k->session->buffers, k->frame->run->budget, bytes);
     if (!t->buffer) return hr_no_memory(err, "a tensor");
     t->data = hr_buffer_data(t->buffer);
@@ -81,7 +70,6 @@ hr_status hr_kernel_output_over(hr_kernel *k, int i, int over, hr_shape shape, h
     hr_tensor *t = output_of(k, i);
     HR_TRY(kernel_describe(k, i, shape, t, &bytes, err));
     *out = t;
-    if (has_memory(k, t, bytes)) return HR_OK;
     hr_tensor *in = &k->frame->slots[k->step->slot[over]];
     if (t->dtype == HR_STRING || bytes != (size_t)in->count * hr_dtype_size(in->dtype) || !hr_kernel_may_write(k, over))
         return hr_kernel_output(k, i, shape, out, err);

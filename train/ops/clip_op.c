@@ -2,7 +2,7 @@
 #include <headrace/kernels.h>
 
 #define CLIP(T, V, U, DTYPE, SUFFIX, NAME, EXPR)                                                                       \
-    static void NAME##_##SUFFIX(char *const *at, const int64_t *step, int64_t n, const void *user)                     \
+    HR_LOOP(NAME, SUFFIX)                                                                                              \
     {                                                                                                                  \
         (void)user;                                                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                              \

@@ -3,9 +3,12 @@
  * inputs; or some of the values where all inputs are of one shape or of one value. Small results are computed whole. */
 #include <headrace/kernels.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 enum {
-    BLOCK_BYTES = 1 << 17, /* of its widest value: a few of them stay in the cache */
+    BLOCK_BYTES = 1 << 15, /* of its widest value: a few of them stay in the cache */
     MIN_BYTES = 1 << 24,   /* of a result: less is computed whole */
     MAX_INPUTS = 64,
     ALIGNED = 64 /* blocks begin at a multiple of so many values, if rows allow */
@@ -110,6 +113,22 @@ static bool cut(const hr_kernel *k, fused_blocks *b, hr_shape *shape)
     return true;
 }
 
+/* Past the cache, which would first read what was there: the result is larger than it. */
+static void put_values(char *to, const char *from, size_t bytes)
+{
+#if defined(__SSE2__)
+    const size_t before = -(uintptr_t)to % sizeof(__m128i);
+    const size_t head = before < bytes ? before : bytes, vectors = (bytes - head) / sizeof(__m128i);
+    memcpy(to, from, head);
+    to += head, from += head, bytes -= head;
+    for (size_t i = 0; i < vectors; i++)
+        _mm_stream_si128((__m128i *)(void *)to + i, _mm_loadu_si128((const __m128i *)(const void *)from + i));
+    _mm_sfence();
+    to += vectors * sizeof(__m128i), from += vectors * sizeof(__m128i), bytes -= vectors * sizeof(__m128i);
+#endif
+    memcpy(to, from, bytes);
+}
+
 static hr_status fused_block(const fused_blocks *b, hr_open_call *call, int64_t first, int64_t rows, hr_error *err)
 {
     hr_tensor args[MAX_INPUTS], result;
@@ -124,10 +143,10 @@ static hr_status fused_block(const fused_blocks *b, hr_open_call *call, int64_t 
     }
     const size_t size = hr_dtype_size(b->out->dtype), bytes = (size_t)(rows * b->row) * size;
     char *to = (char *)b->out->data + (size_t)(first * b->row) * size;
-    if (!b->over) hr_call_put_result(call, to, bytes);
     HR_TRY(hr_call_run(call, args, b->k->inputs, &result, 1, err));
     const bool fits = result.count == rows * b->row;
-    if (fits && result.data != to) memmove(to, result.data, bytes);
+    if (fits && b->over) memmove(to, result.data, bytes);
+    if (fits && !b->over) put_values(to, result.data, bytes);
     hr_buffer_unref(result.buffer);
     if (fits) return HR_OK;
     return hr_fail(err, HR_INTERNAL, "graph.failed", "expected %lld values of an element-wise op, got %lld",

@@ -1,6 +1,9 @@
 /* See kernels.h. */
+#include "base/cpu.h"
 #include <headrace/kernels.h>
 #include <string.h>
+
+int hr_vector_bytes(void) { return hr__cpu_has(HR__AVX512) ? 64 : hr__cpu_has(HR__AVX2) ? 32 : 16; }
 
 hr_status hr_put_int(hr_tensor *t, int64_t i, int64_t value, hr_error *err)
 {

@@ -120,6 +120,15 @@ typedef struct hr_walk {
 /* A run of `n` values: at[i] is where operand i begins, step[i] how many bytes it goes on for each value. */
 typedef void hr_loop(char *const *at, const int64_t *step, int64_t n, const void *user);
 
+/* HR_LOOP(NAME, SUFFIX) { ... } defines the loop NAME_SUFFIX with the parameters of hr_loop; SUFFIX is that of the type
+ * (kernels by type, below). Of the types of most work, long runs take a copy of it for AVX2 or AVX-512 on processors that
+ * have these. All copies give the same bits: AVX2 alone has no fused products and sums, and a program that keeps the
+ * compiler from making such, by -ffp-contract=off, defines HR_NO_CONTRACTION to have copies for AVX-512, too. */
+#define HR_LOOP(NAME, SUFFIX) HR_LOOP_##SUFFIX(NAME##_##SUFFIX)
+enum { HR_LONG_RUN = 64 };
+/* Bytes that a vector of this processor takes, as far as HEADRACE_CPU allows: 64, 32 or 16. */
+HR_API int hr_vector_bytes(void);
+
 /* A walk through `space`, without operands yet. */
 HR_API void hr_walk_begin(hr_walk *w, hr_shape space);
 /* An operand that broadcasts to the space: the output, with the space's shape, or an input. */
@@ -337,6 +346,63 @@ typedef struct hr_16_bytes {
 #define HR_GET_w16(v) (v)
 #define HR_PUT_w16(T, v) (v)
 
+/* What HR_LOOP makes of a body: one function; or several, of which the first one chooses. */
+#define HR_LOOP_PARAMETERS_ char *const *at, const int64_t *step, int64_t n, const void *user
+#define HR_LOOP_ONCE_(NAME) static void NAME(HR_LOOP_PARAMETERS_)
+#define HR_LOOP_COPY_(NAME, COPY, TARGET)                                                                              \
+    __attribute__((target(TARGET))) static void NAME##_##COPY(HR_LOOP_PARAMETERS_) { NAME##_body(at, step, n, user); }
+#define HR_LOOP_COPIES_(NAME)                                                                                          \
+    __attribute__((always_inline)) static inline void NAME##_body(HR_LOOP_PARAMETERS_);                                \
+    HR_LOOP_COPY_(NAME, avx2, "avx2")                                                                                  \
+    HR_LOOP_AVX512_(NAME)                                                                                              \
+    static void NAME(HR_LOOP_PARAMETERS_)                                                                              \
+    {                                                                                                                  \
+        const int bytes = n < HR_LONG_RUN ? 0 : hr_vector_bytes();                                                     \
+        if (bytes >= 64)                                                                                               \
+            HR_LOOP_WIDEST_(NAME)(at, step, n, user);                                                                  \
+        else if (bytes >= 32)                                                                                          \
+            NAME##_avx2(at, step, n, user);                                                                            \
+        else                                                                                                           \
+            NAME##_body(at, step, n, user);                                                                            \
+    }                                                                                                                  \
+    static inline void NAME##_body(HR_LOOP_PARAMETERS_)
+#if defined(HR_NO_CONTRACTION) && defined(__clang__)
+#define HR_LOOP_AVX512_(NAME) HR_LOOP_COPY_(NAME, avx512, "avx512f,avx512vl,avx512dq,avx512bw")
+#define HR_LOOP_WIDEST_(NAME) NAME##_avx512
+#elif defined(HR_NO_CONTRACTION)
+#define HR_LOOP_AVX512_(NAME) HR_LOOP_COPY_(NAME, avx512, "avx512f,avx512vl,avx512dq,avx512bw,prefer-vector-width=512")
+#define HR_LOOP_WIDEST_(NAME) NAME##_avx512
+#else
+#define HR_LOOP_AVX512_(NAME)
+#define HR_LOOP_WIDEST_(NAME) NAME##_avx2
+#endif
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HR_LOOP_OFTEN_(NAME) HR_LOOP_COPIES_(NAME)
+#else
+#define HR_LOOP_OFTEN_(NAME) HR_LOOP_ONCE_(NAME)
+#endif
+#define HR_LOOP_f32(NAME) HR_LOOP_OFTEN_(NAME)
+#define HR_LOOP_f64(NAME) HR_LOOP_OFTEN_(NAME)
+#define HR_LOOP_f16(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_bf16(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_i32(NAME) HR_LOOP_OFTEN_(NAME)
+#define HR_LOOP_i64(NAME) HR_LOOP_OFTEN_(NAME)
+#define HR_LOOP_w4(NAME) HR_LOOP_OFTEN_(NAME)
+#define HR_LOOP_w8(NAME) HR_LOOP_OFTEN_(NAME)
+#define HR_LOOP_i8(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_i16(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_u8(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_u16(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_u32(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_u64(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_c64(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_c128(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_bit(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_text(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_w1(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_w2(NAME) HR_LOOP_ONCE_(NAME)
+#define HR_LOOP_w16(NAME) HR_LOOP_ONCE_(NAME)
+
 /* A table for `.kernels` of functions NAME_f32 and so on, or of structs NAME_f32 that compute finds in `more`. */
 #define HR_KERNELS(NAME, ...)                                                                                          \
     (const hr_type_kernel[])                                                                                           \
@@ -371,7 +437,7 @@ static inline const hr_type_kernel *hr_kernel_of_type(const hr_type_kernel *tabl
     (void)user, (void)step, (void)sizeof(T), (void)sizeof(U)
 
 #define HR_UNARY_LOOP_(T_, V_, U_, SUFFIX, R_, R_SUFFIX, NAME, EXPR)                                                   \
-    static void NAME##_##SUFFIX(char *const *at, const int64_t *step, int64_t n, const void *user)                     \
+    HR_LOOP(NAME, SUFFIX)                                                                                              \
     {                                                                                                                  \
         HR_LOOP_TYPES_(V_, U_);                                                                                        \
         const T_ *a = (const T_ *)(const void *)at[1];                                                                 \
@@ -384,7 +450,7 @@ static inline const hr_type_kernel *hr_kernel_of_type(const hr_type_kernel *tabl
     }
 /* Both inputs go on, one stands still, or any steps: each has a loop that the compiler vectorises as it is. */
 #define HR_BINARY_LOOP_(T_, V_, U_, SUFFIX, R_, R_SUFFIX, NAME, EXPR)                                                  \
-    static void NAME##_##SUFFIX(char *const *at, const int64_t *step, int64_t n, const void *user)                     \
+    HR_LOOP(NAME, SUFFIX)                                                                                              \
     {                                                                                                                  \
         HR_LOOP_TYPES_(V_, U_);                                                                                        \
         const T_ *a = (const T_ *)(const void *)at[1], *b = (const T_ *)(const void *)at[2];                           \

@@ -20,7 +20,7 @@ typedef struct reducer {
     {                                                                                                                  \
         for (int64_t i = 0; i < n; i++) ((A *)acc)[i] = (A)(INIT);                                                     \
     }                                                                                                                  \
-    static void NAME##_loop_##S(char *const *at, const int64_t *step, int64_t n, const void *user)                     \
+    HR_LOOP(NAME##_loop, S)                                                                                            \
     {                                                                                                                  \
         A *to = (A *)(void *)at[0];                                                                                    \
         const T *from = (const T *)(const void *)at[1];                                                                \
@@ -191,7 +191,7 @@ HR_UNARY_GRADIENT(norm, hr_mul(x, hr_div(hr_backward_keep_dims(b, g), hr_backwar
 
 /* The first walk counts zeros and multiplies the others; the second one divides by each. */
 #define OTHERS(T, V, U, D, S, NAME, B)                                                                                 \
-    static void factors_##S(char *const *at, const int64_t *step, int64_t n, const void *user)                         \
+    HR_LOOP(factors, S)                                                                                                \
     {                                                                                                                  \
         (void)user;                                                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                              \
@@ -202,7 +202,7 @@ HR_UNARY_GRADIENT(norm, hr_mul(x, hr_div(hr_backward_keep_dims(b, g), hr_backwar
             *product *= x == 0 ? 1 : x;                                                                                \
         }                                                                                                              \
     }                                                                                                                  \
-    static void others_##S(char *const *at, const int64_t *step, int64_t n, const void *user)                          \
+    HR_LOOP(others, S)                                                                                                 \
     {                                                                                                                  \
         (void)user;                                                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                              \

@@ -2,7 +2,7 @@
 #include <headrace/kernels.h>
 
 #define SELECT(T, V, U, DTYPE, SUFFIX, NAME, B)                                                                        \
-    static void NAME##_##SUFFIX(char *const *at, const int64_t *step, int64_t n, const void *user)                     \
+    HR_LOOP(NAME, SUFFIX)                                                                                              \
     {                                                                                                                  \
         const bool *c = (const bool *)at[1];                                                                           \
         const T *t = (const T *)(const void *)at[2], *e = (const T *)(const void *)at[3];                              \

@@ -149,7 +149,7 @@ void hr_walk_run(hr_kernel *k, hr_walk *w, double nanoseconds, hr_loop *loop, co
 /* ---- copies ---- */
 
 #define COPY(T, V, U, DTYPE, SUFFIX, NAME, B)                                                                          \
-    static void NAME##_##SUFFIX(char *const *at, const int64_t *step, int64_t n, const void *user)                     \
+    HR_LOOP(NAME, SUFFIX)                                                                                              \
     {                                                                                                                  \
         T *to = (T *)(void *)at[0];                                                                                    \
         const T *from = (const T *)(const void *)at[1];                                                                \
