@@ -69,6 +69,26 @@ typedef struct reducer {
         const A a = lane[j];                                                                                           \
         lane[j] = (A)(STEP);                                                                                           \
     }
+/* The greatest value of a long run is found by lanes. Which of two zeros it is, their order says. */
+#define EXTREME_LANES 32
+#define EXTREME(T, V, A, S, STEP)                                                                                      \
+    if (n >= 2 * EXTREME_LANES) {                                                                                      \
+        A lane[EXTREME_LANES];                                                                                         \
+        int64_t i = EXTREME_LANES;                                                                                     \
+        for (int j = 0; j < EXTREME_LANES; j++) lane[j] = HR_GET(S, from[j]);                                          \
+        for (; i + EXTREME_LANES <= n; i += EXTREME_LANES) {                                                           \
+            for (int j = 0; j < EXTREME_LANES; j++) LANE(V, A, S, STEP, i + j)                                         \
+        }                                                                                                              \
+        for (int j = 0; i < n; i++, j++) LANE(V, A, S, STEP, i)                                                        \
+        for (int j = 0; j < EXTREME_LANES; j++) {                                                                      \
+            const V x = lane[j];                                                                                       \
+            a = (A)(STEP);                                                                                             \
+        }                                                                                                              \
+    }                                                                                                                  \
+    if (n < 2 * EXTREME_LANES || a == 0) {                                                                             \
+        a = *to;                                                                                                       \
+        IN_ORDER(T, V, A, S, STEP)                                                                                     \
+    }
 
 /* A NaN stays: no x compares above it. */
 #define OF_FLOATS(T, V, U, D, S, NAME, B)                                                                              \
@@ -76,8 +96,8 @@ typedef struct reducer {
     REDUCER(mean, T, V, V, S, 0, a + x, IN_LANES, a / (V)reduced, false)                                               \
     REDUCER(norm, T, V, V, S, 0, a + x * x, IN_LANES, sqrt((double)a), true)                                           \
     REDUCER(prod, T, V, V, S, 1, a *x, IN_ORDER, a, false)                                                             \
-    REDUCER(max, T, V, V, S, -INFINITY, x > a || x != x ? x : a, IN_ORDER, a, false)                                   \
-    REDUCER(min, T, V, V, S, INFINITY, x <= a || x != x ? x : a, IN_ORDER, a, false)
+    REDUCER(max, T, V, V, S, -INFINITY, x > a || x != x ? x : a, EXTREME, a, false)                                    \
+    REDUCER(min, T, V, V, S, INFINITY, x <= a || x != x ? x : a, EXTREME, a, false)
 HR_EACH_TYPE(OF_FLOATS, ~, ~, floats, halves)
 
 #define OF_COMPLEXES(T, V, U, D, S, NAME, B)                                                                           \

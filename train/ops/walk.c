@@ -123,9 +123,13 @@ static void walk_piece(int64_t first, int64_t last, void *user)
 /* Shared out are the outermost loops along which the output moves, or blocks of the runs where those are few. */
 void hr_walk_run(hr_kernel *k, hr_walk *w, double nanoseconds, hr_loop *loop, const void *user)
 {
-    enum { BLOCK = 256, FEW = 64 };
+    enum { BLOCK = 256, FEW = 64, ALONE_NS = 10000 };
     if (!walk_join(w)) return;
     const int run = w->rank - 1;
+    if (run == 0 && (double)w->dims[0] * nanoseconds < ALONE_NS) {
+        loop(w->at, w->step[0], w->dims[0], user);
+        return;
+    }
     int64_t groups = 1, all = 1;
     for (int d = 0; d < run; d++) {
         if (all == groups && w->step[d][0] != 0) groups *= w->dims[d];
@@ -254,6 +258,7 @@ hr_status hr_broadcast_inputs(const hr_kernel *k, hr_shape *out, hr_error *err)
     *out = k->input[0]->shape;
     for (int i = 1; i < k->inputs; i++) {
         const hr_shape before = *out, in = k->input[i]->shape;
+        if (hr_shape_equal(before, in)) continue;
         if (!hr_shape_broadcast(before, in, out) || hr_shape_count(*out) < 0)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "Incompatible shapes: %s vs. %s",
                            hr_shape_text(before, x, sizeof x), hr_shape_text(in, y, sizeof y));

@@ -5,6 +5,7 @@
 
 #include <headrace/kernels.h>
 #include <headrace/signature.h>
+#include <math.h>
 #include <string.h>
 
 enum { VALUES = 203, INPUTS = 3, MOST_BYTES = VALUES * 16 };
@@ -129,11 +130,40 @@ static void reductions_give_the_same_bits(void **state)
     }
 }
 
+/* Of long runs: a NaN, a last value and the zero that comes first or last are found. */
+static void extremes_of_long_runs_are_those_of_one_value_after_the_other(void **state)
+{
+    (void)state;
+    for (int at = 0; at < VALUES; at++)
+        for (int c = 0; c < 4; c++) {
+            static const float most[] = {7, NAN, INFINITY, 0};
+            float values[VALUES], want = c == 3 ? -0.0f : most[c];
+            for (int i = 0; i < VALUES; i++) values[i] = c == 3 ? -1.0f - (float)i : (float)(i % 5);
+            values[at] = want;
+            if (c == 3 && at > 0) values[at - 1] = want = 0;
+            hr_graph *g = hr_graph_new();
+            const hr_tensor t = hr_tensor_of(HR_FLOAT, HR_SHAPE(VALUES), values);
+            const hr_node y = hr_reduce_max(hr_const(g, &t)), z = hr_reduce_min(hr_neg(hr_const(g, &t)));
+            hr_session *s = hr_session_new(g, .passes = "none");
+            hr_tensor out[2];
+            hr_error err;
+            assert_ok(hr_session_run(s, NULL, 0, (const hr_node[]){y, z}, 2, out, &err), &err);
+            const float high = *(float *)out[0].data, low = *(float *)out[1].data;
+            if (c == 1) assert_true(high != high && low != low);
+            if (c != 1) assert_true(high == want && low == -want && !signbit(high) == !signbit(want));
+            hr_tensor_clear(&out[0]);
+            hr_tensor_clear(&out[1]);
+            hr_session_free(s);
+            hr_graph_free(g);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_of_any_width_give_the_same_bits),
         cmocka_unit_test(reductions_give_the_same_bits),
+        cmocka_unit_test(extremes_of_long_runs_are_those_of_one_value_after_the_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
