@@ -37,7 +37,8 @@ static void add_input(trial *t, hr_dtype dtype, bool ref)
 {
     if (t->inputs >= MAX_INPUTS / 2 - 1) return;
     if (ref && !one_in(t, 20)) {
-        t->input[t->inputs] = hr__trial_reference(t, dtype, NULL);
+        const bool table = dtype == HR_STRING && strstr(t->op->name, "Table");
+        t->input[t->inputs] = table ? hr__trial_resource_input(t) : hr__trial_reference(t, dtype, NULL);
         t->inputs++;
         return;
     }

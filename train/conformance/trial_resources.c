@@ -75,21 +75,23 @@ static hr_dtype type_of_attr(const trial *t, const char *a, const char *b, const
     return usual;
 }
 
-/* A table of the op's types, fixed or mutable, mostly filled. */
+/* A table of the op's types, fixed or mutable, mostly filled; by reference for the oldest ops. */
 static hr_node table_input(trial *t)
 {
     hr_error err;
     const hr_dtype key = type_of_attr(t, "Tin", "Tkey", "Tkeys", HR_STRING);
     const hr_dtype value = type_of_attr(t, "Tout", "Tval", "Tvalues", HR_INT64);
     const bool initializes = strncmp(t->op->name, "Init", 4) == 0;
-    const bool fixed = one_in(t, initializes ? 1 : 2);
-    const hr_node table = hr_new_node(t->g, fixed ? "HashTableV2" : "MutableHashTableV2",
-                                      HR_ATTRS(HR_TYPE_ATTR("key_dtype", key), HR_TYPE_ATTR("value_dtype", value)));
+    const bool fixed = one_in(t, initializes ? 1 : 2), old = !strstr(t->op->name, "V2");
+    const char *make = fixed ? "HashTableV2" : "MutableHashTableV2", *fill_op = "LookupTableImportV2";
+    if (old) make = fixed ? "HashTable" : "MutableHashTable", fill_op = "LookupTableImport";
+    const hr_node table =
+        hr_new_node(t->g, make, HR_ATTRS(HR_TYPE_ATTR("key_dtype", key), HR_TYPE_ATTR("value_dtype", value)));
     if (!hr_node_exists(table) || hr_graph_error(t->g) || one_in(t, 5) || (initializes && !one_in(t, 3))) return table;
     const hr_shape shape = HR_SHAPE(below(t, 20));
     hr_tensor keys = hr__trial_tensor(t, key, shape), values = hr__trial_tensor(t, value, shape);
-    const hr_node fill = hr_target(
-        hr_new_node(t->g, "LookupTableImportV2", HR_INPUTS(table, hr_const(t->g, &keys), hr_const(t->g, &values))));
+    const hr_node fill =
+        hr_target(hr_new_node(t->g, fill_op, HR_INPUTS(table, hr_const(t->g, &keys), hr_const(t->g, &values))));
     if (t->plan.eager) return table;
     if (!hr_graph_error(t->g) && hr_session_run(t->s, NULL, 0, &fill, 1, NULL, &err) == HR_RESOURCE_EXHAUSTED)
         t->lacks_memory = true;

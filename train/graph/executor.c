@@ -169,10 +169,12 @@ static void compute_step(hr__frame *frame, const hr__step *step)
     err.code = HR_OK;
     err.kind = NULL;
     const hr_status status = hr__compute(frame, step, &err);
-    if (status != HR_OK)
+    if (status != HR_OK) {
         record(frame, step, status, &err);
-    else if (step->gives_ref)
+    } else if (step->gives_ref) {
         frame->slots[step->first_output] = frame->slots[step->slot[0]];
+        hr_buffer_ref(frame->slots[step->first_output].buffer); /* of a variable of the run */
+    }
 }
 
 /* ---- what has no value ---- */

@@ -359,6 +359,10 @@ HR_API hr_status hr_kernel_update(hr_kernel *k, int i, hr_tensor **value, hr_err
 /* Sets the variable that input i is a handle of to input `value`. */
 HR_API hr_status hr_kernel_assign(hr_kernel *k, int i, int value, hr_error *err);
 HR_API bool hr_kernel_initialized(hr_kernel *k, int i);
+HR_API hr_status hr_kernel_clear_variable(hr_kernel *k, int i, hr_error *err); /* then it has no value */
+/* A variable of this run alone, without a value, called `name` in messages: *handle is its only one, to be given by
+ * hr_kernel_give. It is released as other resources of a run are. Borrows `name`. */
+HR_API hr_status hr_kernel_new_variable(hr_kernel *k, const char *name, hr_tensor *handle, hr_error *err);
 /* Variable's name, for messages. */
 HR_API const char *hr_kernel_variable_name(hr_kernel *k, int i);
 

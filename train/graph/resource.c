@@ -183,6 +183,20 @@ const char *hr_kernel_variable_name(hr_kernel *k, int i)
     return in && in->dtype == HR_RESOURCE && in->data ? ((const hr_resource *)in->data)->name : "";
 }
 
+hr_status hr_kernel_new_variable(hr_kernel *k, const char *name, hr_tensor *handle, hr_error *err)
+{
+    void *thing;
+    return hr_kernel_new_resource(k, &variable_kind, name, handle, &thing, err);
+}
+
+hr_status hr_kernel_clear_variable(hr_kernel *k, int i, hr_error *err)
+{
+    hr__variable *v;
+    HR_TRY(kernel_variable(k, i, &v, err));
+    hr_tensor_clear(&v->value);
+    return HR_OK;
+}
+
 bool hr_kernel_initialized(hr_kernel *k, int i)
 {
     hr__variable *v;
@@ -289,6 +303,9 @@ hr_status hr__slot_value(const hr_tensor *slot, hr_tensor *value, hr_error *err)
     value->buffer = NULL;
     if (slot->dtype != HR_RESOURCE) return HR_OK;
     hr_resource *r = slot->data;
+    if (strcmp(r->kind->name, variable_kind.name) != 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "resource.kind", "expected a variable or a value, got the %s '%s'",
+                       r->kind->name, r->name);
     uv_rwlock_rdlock(&r->lock);
     *value = ((const hr__variable *)r->thing)->value;
     hr_buffer_ref(value->buffer);

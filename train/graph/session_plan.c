@@ -175,7 +175,7 @@ static hr_status session_plan_make_step(planner *p, int32_t id)
                        .slot = hr__arena_get(&plan->arena, sizeof *step->slot * (size_t)(n->inputs + 1)),
                        .first_input = plan->input_count,
                        .gives_ref = n->inputs > 0 && n->outputs > 0 && hr__output_is_ref((hr_node){p->g, id, 0}) &&
-                                    hr__input_is_ref(n, 0),
+                                    hr__input_is_ref(n, 0) && !(n->op->traits & (HR_SWITCHES | HR_MERGES)),
                        .first_output = p->slot_of[id]};
     if (!step->slot) return hr_no_memory(p->err, "a plan");
     HR_TRY(find_values(p, n, step));
@@ -264,13 +264,19 @@ static bool hands_resource_on(hr_node node)
            !(n->op->traits & (HR_CALLS | HR_SWITCHES | HR_MERGES));
 }
 
-/* Nodes that only pass a variable on. */
+/* Nodes that only pass a variable on; what merges different ones begins anew. */
 static hr_node resource_origin(hr_node node)
 {
     for (;;) {
         const bool handle = hands_resource_on(node);
         if (!handle && !(hr__output_is_ref(node) && hr_node_inputs(node) > 0)) return node;
-        node = hr_node_input(node, 0);
+        const bool merges = hr__node_of(node)->op->traits & HR_MERGES;
+        const hr_node first = merges ? resource_origin(hr_node_input(node, 0)) : hr_node_input(node, 0);
+        for (int i = 1; merges && i < hr_node_inputs(node); i++) {
+            const hr_node other = resource_origin(hr_node_input(node, i));
+            if (other.id != first.id || other.output != first.output) return node;
+        }
+        node = first;
     }
 }
 

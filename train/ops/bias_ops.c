@@ -247,6 +247,15 @@ const hr_graph_op hr_graph_ops_bias_ops[] = {
         .compute = add_n_compute,
         .gradient = add_n_gradient,
     },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "AccumulateNV2",
+        .types = "T:numbers",
+        .traits = HR_COMMUTATIVE,
+        .shape = add_n_shape,
+        .compute = add_n_compute,
+        .gradient = add_n_gradient,
+    },
     HR_GRAPH_OPS_END,
 };
 

@@ -63,6 +63,37 @@ static hr_status reference_initialized_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
+/* ---- variables of one run ---- */
+
+static hr_status temporary_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor handle;
+    HR_TRY(hr_kernel_new_variable(k, hr_node_name(k->node), &handle, err));
+    hr_kernel_give(k, 0, handle);
+    return HR_OK;
+}
+
+static hr_status destroy_temporary_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor value;
+    HR_TRY(hr_kernel_read(k, 0, &value, err));
+    hr_kernel_give(k, 0, value);
+    return hr_kernel_clear_variable(k, 0, err);
+}
+
+static hr_status reference_pass_shape(hr_infer *s, hr_error *err)
+{
+    (void)err;
+    hr_infer_pass_handle(s, 0, 0);
+    return HR_OK;
+}
+
+static hr_status reference_pass_compute(hr_kernel *k, hr_error *err)
+{
+    (void)k, (void)err;
+    return HR_OK;
+}
+
 #define VARIABLE(NAME)                                                                                                 \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "dtype:any",                                                  \
@@ -72,6 +103,32 @@ static hr_status reference_initialized_compute(hr_kernel *k, hr_error *err)
 
 const hr_graph_op hr_graph_ops_reference_ops[] = {
     VARIABLE("VariableV2"),
+    VARIABLE("Variable"),
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "TemporaryVariable",
+        .types = "dtype:any",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .shape = reference_shape,
+        .compute = temporary_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "DestroyTemporaryVariable",
+        .types = "T:any",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .shapes = "=0",
+        .compute = destroy_temporary_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "RefIdentity",
+        .types = "T:any",
+        .traits = HR_STATEFUL | HR_READS_ONLY | HR_CHEAP | HR_NO_GRADIENT,
+        .shapes = "=0",
+        .shape = reference_pass_shape,
+        .compute = reference_pass_compute,
+    },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Assign",

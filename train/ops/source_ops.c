@@ -50,6 +50,12 @@ static hr_status placeholder_compute(hr_kernel *k, hr_error *err)
                    hr_shape_text(hr_node_shape(k->node), shape, sizeof shape));
 }
 
+#define PLACEHOLDER(NAME)                                                                                              \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "dtype:any", .traits = HR_NO_GRADIENT | HR_STATEFUL,          \
+        .shape = placeholder_shape, .compute = placeholder_compute,                                                    \
+    }
+
 const hr_graph_op hr_graph_ops_source_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -60,14 +66,8 @@ const hr_graph_op hr_graph_ops_source_ops[] = {
         .compute = const_compute,
         .known = const_known,
     },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "Placeholder",
-        .types = "dtype:any",
-        .traits = HR_NO_GRADIENT | HR_STATEFUL,
-        .shape = placeholder_shape,
-        .compute = placeholder_compute,
-    },
+    PLACEHOLDER("Placeholder"),
+    PLACEHOLDER("PlaceholderV2"),
     HR_GRAPH_OPS_END,
 };
 

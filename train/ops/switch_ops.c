@@ -1,5 +1,5 @@
 /* TensorFlow 1's branches: Switch gives its value to one output and leaves the other without; Merge takes the input that
- * has one; ControlTrigger waits for nodes of branches, whether or not they were taken. */
+ * has one; RefSwitch and RefMerge hand on variables; ControlTrigger waits for nodes of branches, whether or not they were taken. */
 #include <headrace/kernels.h>
 
 static hr_status switch_shape(hr_infer *s, hr_error *err)
@@ -93,6 +93,22 @@ const hr_graph_op hr_graph_ops_switch_ops[] = {
         .shape = merge_shape,
         .compute = merge_compute,
         .gradient = merge_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "RefSwitch",
+        .types = "T:any",
+        .traits = HR_CHEAP | HR_READS_ONLY | HR_SWITCHES,
+        .shape = switch_shape,
+        .compute = switch_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "RefMerge",
+        .types = "T:any",
+        .traits = HR_CHEAP | HR_READS_ONLY | HR_MERGES,
+        .shape = merge_shape,
+        .compute = merge_compute,
     },
     {
         .head = HR_GRAPH_OP_HEAD,

@@ -30,16 +30,23 @@ typedef struct table_state {
     hr_resource *table;
 } table_state;
 
+static hr_status table_type_of(hr_node node, hr__table_type *type, hr_error *err)
+{
+    const hr_attr *row = hr_node_attr(node, "value_shape");
+    const char *op = hr_node_op(node);
+    *type = (hr__table_type){.key = hr_attr_type(node, "key_dtype"),
+                             .value = hr_attr_type(node, "value_dtype"),
+                             .row = row ? row->shape : HR_SCALAR,
+                             .fixed = strncmp(op, "HashTable", 9) == 0 || strcmp(op, "AnonymousHashTable") == 0};
+    if (hr_shape_count(type->row) >= 0) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "table.type", "expected a value_shape without unknown dimensions");
+}
+
 static hr_status table_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
 {
     const hr_view shared = hr_attr_string(node, "shared_name");
-    const hr_attr *row = hr_node_attr(node, "value_shape");
-    const hr__table_type type = {.key = hr_attr_type(node, "key_dtype"),
-                                 .value = hr_attr_type(node, "value_dtype"),
-                                 .row = row ? row->shape : HR_SCALAR,
-                                 .fixed = strncmp(hr_node_op(node), "HashTable", 9) == 0};
-    if (hr_shape_count(type.row) < 0)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "table.type", "expected a value_shape without unknown dimensions");
+    hr__table_type type;
+    HR_TRY(table_type_of(node, &type, err));
     return hr_session_resource_of(session, &table_kind, &type, shared.size > 0 ? shared.data : hr_node_name(node),
                                   &((table_state *)state)->table, err);
 }
@@ -48,6 +55,19 @@ static hr_status table_compute(hr_kernel *k, hr_error *err)
 {
     (void)err;
     hr_kernel_give(k, 0, hr_resource_handle(((const table_state *)k->state)->table));
+    return HR_OK;
+}
+
+/* A table of this run alone. */
+static hr_status anonymous_compute(hr_kernel *k, hr_error *err)
+{
+    hr__table_type type;
+    hr_tensor handle;
+    void *table;
+    HR_TRY(table_type_of(k->node, &type, err));
+    HR_TRY(hr_kernel_new_resource(k, &table_kind, hr_node_name(k->node), &handle, &table, err));
+    hr__table_begin(table, &type);
+    hr_kernel_give(k, 0, handle);
     return HR_OK;
 }
 
@@ -356,24 +376,33 @@ static hr_status import_compute(hr_kernel *k, hr_error *err)
         .traits = HR_STATEFUL | HR_NO_GRADIENT | (TRAITS), .state_size = sizeof(table_state),                          \
         .shape = hr_infer_scalar, .prepare = table_prepare, .compute = table_compute,                                  \
     }
+#define ANONYMOUS(NAME)                                                                                                \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = "Anonymous" NAME, .types = "key_dtype:" KEYS "; value_dtype:any",            \
+        .traits = HR_STATEFUL | HR_NO_GRADIENT, .shape = hr_infer_scalar, .compute = anonymous_compute,                \
+    }
+/* By a reference, as in the oldest graphs, by a handle, and of one run. */
+#define TABLES(NAME, TRAITS) TABLE(NAME, TRAITS), TABLE(NAME "V2", TRAITS), ANONYMOUS(NAME)
 #define USE(NAME, TYPES, TRAITS, SHAPE, COMPUTE)                                                                       \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = TYPES, .traits = HR_STATEFUL | HR_NO_GRADIENT | (TRAITS),     \
         .shape = SHAPE, .compute = COMPUTE,                                                                            \
     }
+#define USES(NAME, TYPES, TRAITS, SHAPE, COMPUTE)                                                                      \
+    USE(NAME, TYPES, TRAITS, SHAPE, COMPUTE), USE(NAME "V2", TYPES, TRAITS, SHAPE, COMPUTE)
 
 const hr_graph_op hr_graph_ops_table_ops[] = {
-    TABLE("HashTableV2", HR_FIXED),
-    TABLE("MutableHashTableV2", HR_FIXED),
-    TABLE("MutableHashTableOfTensorsV2", HR_FIXED),
-    TABLE("MutableDenseHashTableV2", 0),
-    USE("InitializeTableV2", "Tkey:" KEYS "; Tval:any", 0, NULL, initialize_compute),
-    USE("InitializeTableFromTextFileV2", NULL, 0, NULL, text_file_compute),
-    USE("LookupTableFindV2", "Tin:" KEYS "; Tout:any", HR_READS_ONLY, find_shape, find_compute),
-    USE("LookupTableSizeV2", NULL, HR_READS_ONLY | HR_CHEAP, hr_infer_scalar, size_compute),
-    USE("LookupTableExportV2", "Tkeys:" KEYS "; Tvalues:any", HR_READS_ONLY, export_shape, export_compute),
-    USE("LookupTableInsertV2", "Tin:" KEYS "; Tout:any", 0, NULL, insert_compute),
+    TABLES("HashTable", HR_FIXED),
+    TABLES("MutableHashTable", HR_FIXED),
+    TABLES("MutableHashTableOfTensors", HR_FIXED),
+    TABLES("MutableDenseHashTable", 0),
+    USES("InitializeTable", "Tkey:" KEYS "; Tval:any", 0, NULL, initialize_compute),
+    USES("InitializeTableFromTextFile", NULL, 0, NULL, text_file_compute),
+    USES("LookupTableFind", "Tin:" KEYS "; Tout:any", HR_READS_ONLY, find_shape, find_compute),
+    USES("LookupTableSize", NULL, HR_READS_ONLY | HR_CHEAP, hr_infer_scalar, size_compute),
+    USES("LookupTableExport", "Tkeys:" KEYS "; Tvalues:any", HR_READS_ONLY, export_shape, export_compute),
+    USES("LookupTableInsert", "Tin:" KEYS "; Tout:any", 0, NULL, insert_compute),
     USE("LookupTableRemoveV2", "Tin:" KEYS, 0, NULL, remove_compute),
-    USE("LookupTableImportV2", "Tin:" KEYS "; Tout:any", 0, NULL, import_compute),
+    USES("LookupTableImport", "Tin:" KEYS "; Tout:any", 0, NULL, import_compute),
     HR_GRAPH_OPS_END,
 };

@@ -92,6 +92,14 @@ static hr_status shape_compute(hr_kernel *k, hr_error *err)
 
 static hr_status assign_compute(hr_kernel *k, hr_error *err) { return hr_kernel_assign(k, 0, 1, err); }
 
+static hr_status destroy_compute(hr_kernel *k, hr_error *err) { return hr_kernel_clear_variable(k, 0, err); }
+
+static hr_status nothing_compute(hr_kernel *k, hr_error *err)
+{
+    (void)k, (void)err;
+    return HR_OK;
+}
+
 static hr_status variable_same_shape(hr_kernel *k, const hr_tensor *value, hr_error *err)
 {
     char had[128], got[128];
@@ -251,6 +259,18 @@ const hr_graph_op hr_graph_ops_variable_ops[] = {
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .shape = hr_infer_scalar,
         .compute = count_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "DestroyResourceOp",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = destroy_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "DisableCopyOnRead",
+        .traits = HR_STATEFUL | HR_READS_ONLY | HR_CHEAP | HR_NO_GRADIENT,
+        .compute = nothing_compute,
     },
     HR_GRAPH_OPS_END,
 };

@@ -348,10 +348,72 @@ static void integers_are_not_divided_by_zero(void **state)
     assert_string_equal(err.kind, "graph.range");
 }
 
+/* ---- variables by reference ---- */
+
+static void a_temporary_variable_is_new_in_each_run(void **state)
+{
+    (void)state;
+    const hr_node t = hr_new_node(g, "TemporaryVariable",
+                                  HR_ATTRS(HR_TYPE_ATTR("dtype", HR_FLOAT), HR_SHAPE_ATTR("shape", HR_SHAPE(2))));
+    const hr_node begun = hr_new_node(g, "Assign", HR_INPUTS(t, numbers(HR_SHAPE(2))));
+    const hr_node added = hr_new_node(g, "AssignAdd", HR_INPUTS(begun, numbers(HR_SHAPE(2))));
+    const hr_node end =
+        hr_new_node(g, "DestroyTemporaryVariable", HR_INPUTS(added), HR_ATTRS(HR_STRING_ATTR("var_name", "")));
+    const hr_node early = hr_identity(hr_new_node(g, "RefIdentity", HR_INPUTS(t)));
+    for (int i = 0; i < 2; i++) expect_floats(end, 2, HR_F32(2, 4));
+    hr_error err;
+    hr_tensor out;
+    assert_status(hr_session_run(s, NULL, 0, &early, 1, &out, &err), HR_FAILED_PRECONDITION);
+}
+
+static hr_node reference(const char *name)
+{
+    return hr_new_node(g, "VariableV2", .name = name,
+                       HR_ATTRS(HR_TYPE_ATTR("dtype", HR_FLOAT), HR_SHAPE_ATTR("shape", HR_SHAPE(2))));
+}
+
+static void a_branch_changes_the_variable_that_it_was_given(void **state)
+{
+    (void)state;
+    const hr_node v = reference("v"), yes = hr_placeholder(g, HR_BOOL, HR_SCALAR);
+    const hr_node begin = hr_new_node(g, "Assign", HR_INPUTS(v, numbers(HR_SHAPE(2))));
+    const hr_node sides = hr_new_node(g, "RefSwitch", HR_INPUTS(v, yes));
+    const hr_node less = hr_new_node(g, "AssignSub", HR_INPUTS(sides, numbers(HR_SHAPE(2))));
+    const hr_node more = hr_new_node(g, "AssignAdd", HR_INPUTS(hr_node_output(sides, 1), numbers(HR_SHAPE(2))));
+    const hr_node both = hr_new_node(g, "RefMerge", HR_INPUTS(less, more));
+    const hr_node doubled = hr_new_node(g, "AssignAdd", HR_INPUTS(both, numbers(HR_SHAPE(2))));
+    expect_floats(begin, 2, HR_F32(1, 2));
+    for (int i = 0; i < 2; i++) {
+        hr_error err;
+        hr_tensor out;
+        const bool taken = i == 0;
+        const hr_feed feed = {yes, hr_tensor_of(HR_BOOL, HR_SCALAR, &taken)};
+        assert_ok(hr_session_run(s, &feed, 1, &doubled, 1, &out, &err), &err);
+        assert_memory_equal(out.data, HR_F32(3, 6), 2 * sizeof(float));
+        hr_tensor_clear(&out);
+    }
+    expect_floats(hr_identity(v), 2, HR_F32(3, 6));
+}
+
+static void a_variable_is_destroyed(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_tensor out;
+    const hr_node v = raw_variable("v", HR_SHAPE(2)), read = hr_new_node(g, "ReadVariableOp", HR_INPUTS(v));
+    assign(v, numbers(HR_SHAPE(2)));
+    expect_floats(read, 2, HR_F32(1, 2));
+    out = value_of(hr_target(hr_new_node(g, "DestroyResourceOp", HR_INPUTS(v))));
+    assert_status(hr_session_run(s, NULL, 0, &read, 1, &out, &err), HR_FAILED_PRECONDITION);
+}
+
 int main(void)
 {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, make_graph, free_graph)
     const struct CMUnitTest tests[] = {
+        TEST(a_temporary_variable_is_new_in_each_run),
+        TEST(a_branch_changes_the_variable_that_it_was_given),
+        TEST(a_variable_is_destroyed),
         TEST(large_constants_are_filled_and_small_ones_stored),
         TEST(an_initializer_refuses_types_that_it_has_no_values_of),
         TEST(integers_are_drawn_within_their_bounds),

@@ -105,6 +105,41 @@ static void a_file_of_words_gives_their_lines_and_back(void **state)
     hr_tensor_clear(&out);
 }
 
+/* The ops of the oldest graphs take a table by reference; it is no value. */
+static void a_table_goes_by_reference_too(void **state)
+{
+    (void)state;
+    const hr_node t = hr_new_node(
+        g, "HashTable", HR_ATTRS(HR_TYPE_ATTR("key_dtype", HR_STRING), HR_TYPE_ATTR("value_dtype", HR_INT64)));
+    const hr_node fill = hr_new_node(g, "InitializeTable", HR_INPUTS(t, TEXTS("a", "b"), numbers(2, HR_I64(7, 8))));
+    const hr_node found = hr_new_node(g, "LookupTableFind", HR_INPUTS(t, TEXTS("b", "c"), number(-1)));
+    fails(found, "table.uninitialized");
+    run(fill);
+    gives(found, 2, HR_I64(8, -1));
+    gives(hr_new_node(g, "LookupTableSize", HR_INPUTS(t)), 1, HR_I64(2));
+    fails(hr_identity(t), "resource.kind");
+}
+
+static void a_table_without_a_name_is_new_in_each_run(void **state)
+{
+    (void)state;
+    const hr_node t = hr_new_node(g, "AnonymousMutableHashTable",
+                                  HR_ATTRS(HR_TYPE_ATTR("key_dtype", HR_INT64), HR_TYPE_ATTR("value_dtype", HR_INT64)));
+    const hr_node keys = hr_placeholder(g, HR_INT64, HR_SHAPE(-1));
+    const hr_node fill = hr_new_node(g, "LookupTableInsertV2", HR_INPUTS(t, keys, keys));
+    hr_control_dependencies(g, &fill, 1);
+    const hr_node size = hr_new_node(g, "LookupTableSizeV2", HR_INPUTS(t));
+    hr_control_end(g);
+    for (int64_t count = 2; count > 0; count--) {
+        hr_error err;
+        hr_tensor out;
+        const hr_feed feed = {keys, hr_tensor_of(HR_INT64, HR_SHAPE(count), HR_I64(1, 2))};
+        assert_ok(hr_session_run(s, &feed, 1, &size, 1, &out, &err), &err);
+        assert_int_equal(*(const int64_t *)out.data, count);
+        hr_tensor_clear(&out);
+    }
+}
+
 static void unknown_words_get_buckets_after_the_others(void **state)
 {
     (void)state;
@@ -324,6 +359,8 @@ int main(void)
         TEST(keys_come_and_go),
         TEST(strings_are_replaced_and_removed),
         TEST(lookups_and_updates_may_run_at_the_same_time),
+        TEST(a_table_goes_by_reference_too),
+        TEST(a_table_without_a_name_is_new_in_each_run),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
