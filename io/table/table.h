@@ -30,6 +30,9 @@ HR_API void hr__table_free(hr__table *t); /* NULL: nothing */
  * value are borrowed until fn returns. */
 typedef hr_status hr__table_fn(hr_view key, hr_view value, void *user, hr_error *err);
 HR_API hr_status hr__table_each(hr__table *t, hr__table_fn *fn, void *user, hr_error *err);
+/* Looks at every byte of the file: all blocks, also those that hold no entry, what lies between them, and the padding of
+ * the footer. HR_DATA_LOSS, "table.damaged": one is not as it was written, though no entry may be the worse for it. */
+HR_API hr_status hr__table_check(hr__table *t, hr_error *err);
 /* The value of a key: gives *value (hr_free its data). HR_NOT_FOUND, or HR_DATA_LOSS for a damaged block. */
 HR_API hr_status hr__table_get(hr__table *t, hr_view key, hr_view *value, hr_error *err);
 

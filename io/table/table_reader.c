@@ -21,6 +21,9 @@ struct hr__table {
     size_t size;
     index_entry *index;
     int blocks, capacity;
+    handle meta, blocks_index; /* the blocks that the footer names */
+    size_t padding;            /* of the footer begins here */
+    size_t named;              /* bytes of the blocks that are named somewhere, and of the footer */
 };
 
 static hr_status table_reader_damaged(const hr__table *t, int64_t offset, const char *what, hr_error *err)
@@ -229,18 +232,18 @@ static hr_status table_reader_read_file(hr__table *t, const char *path, hr_error
     return st;
 }
 
-static hr_status read_footer(hr__table *t, handle *index, hr_error *err)
+static hr_status read_footer(hr__table *t, hr_error *err)
 {
     if (t->size < TABLE_FOOTER)
         return table_reader_damaged(t, (int64_t)t->size, "the file is too short to be a table", err);
     const char *at = t->file + t->size - TABLE_FOOTER, *end = at + TABLE_FOOTER - 8;
     if (memcmp(end, TABLE_MAGIC, 8) != 0)
         return table_reader_damaged(t, end - t->file, "not a table: bad magic number", err);
-    handle meta;
-    at = get_varint(at, end, &meta.offset);
-    at = get_varint(at, end, &meta.size);
-    at = get_varint(at, end, &index->offset);
-    at = get_varint(at, end, &index->size);
+    at = get_varint(at, end, &t->meta.offset);
+    at = get_varint(at, end, &t->meta.size);
+    at = get_varint(at, end, &t->blocks_index.offset);
+    at = get_varint(at, end, &t->blocks_index.size);
+    if (at) t->padding = (size_t)(at - t->file);
     return at ? HR_OK : table_reader_damaged(t, (int64_t)t->size - TABLE_FOOTER, "the footer holds no handles", err);
 }
 
@@ -252,10 +255,9 @@ static hr_status ignore_entry(hr_view key, hr_view value, void *user, hr_error *
 
 static hr_status open_table(hr__table *t, const char *path, hr_error *err)
 {
-    handle index;
     HR_TRY(table_reader_read_file(t, path, err));
-    HR_TRY(read_footer(t, &index, err));
-    HR_TRY(each_in_block(t, index, add_block, t, err));
+    HR_TRY(read_footer(t, err));
+    HR_TRY(each_in_block(t, t->blocks_index, add_block, t, err));
     return t->blocks ? each_in_block(t, t->index[0].block, ignore_entry, NULL, err) : HR_OK;
 }
 
@@ -291,6 +293,38 @@ hr_status hr__table_each(hr__table *t, hr__table_fn *fn, void *user, hr_error *e
     if (!err) err = &own;
     err->code = HR_OK;
     for (int i = 0; i < t->blocks; i++) HR_TRY(each_in_block(t, t->index[i].block, fn, user, err));
+    return HR_OK;
+}
+
+/* ---- what no entry meets ---- */
+
+/* A block beside those of entries, such as a filter. */
+static hr_status check_named(hr_view key, hr_view value, void *user, hr_error *err)
+{
+    (void)key;
+    hr__table *t = user;
+    handle h;
+    hr_view contents;
+    char *owned;
+    const char *end = value.data + value.size, *at = get_varint(value.data, end, &h.offset);
+    if (!get_varint(at, end, &h.size))
+        return table_reader_damaged(t, (int64_t)t->meta.offset, "an entry of the meta block is not a handle", err);
+    HR_TRY(load_block(t, h, &contents, &owned, err));
+    hr_free(owned);
+    t->named += h.size + TABLE_TRAILER;
+    return HR_OK;
+}
+
+hr_status hr__table_check(hr__table *t, hr_error *err)
+{
+    HR_TRY(hr__table_each(t, ignore_entry, NULL, err));
+    t->named = t->meta.size + t->blocks_index.size + 2 * TABLE_TRAILER + TABLE_FOOTER;
+    for (int i = 0; i < t->blocks; i++) t->named += t->index[i].block.size + TABLE_TRAILER;
+    HR_TRY(each_in_block(t, t->meta, check_named, t, err));
+    if (t->named != t->size)
+        return table_reader_damaged(t, -1, "its blocks and footer are not the whole of the file", err);
+    for (size_t i = t->padding; i < t->size - 8; i++)
+        if (t->file[i]) return table_reader_damaged(t, (int64_t)i, "the padding of the footer is not zero", err);
     return HR_OK;
 }
 

@@ -399,9 +399,76 @@ static hr_status check_entry(hr_view key, hr_view value, void *user, hr_error *e
     return st;
 }
 
+hr_status hr__bundle_is_complete(hr_bundle *b, hr_error *err) { return hr__table_each(b->table, check_entry, b, err); }
+
+/* Where the last tensor of each data file ends. */
+typedef struct shard_end {
+    int32_t shard;
+    int64_t end;
+} shard_end;
+
+typedef struct shard_ends {
+    shard_end *file;
+    int files, capacity;
+} shard_ends;
+
+static hr_status shard_ends_at(shard_ends *ends, int32_t shard, int64_t end, hr_error *err)
+{
+    int i = 0;
+    while (i < ends->files && ends->file[i].shard != shard) i++;
+    if (i == ends->capacity) {
+        shard_end *grown = hr_realloc(ends->file, (size_t)(2 * i + 4) * sizeof *grown);
+        if (!grown) return hr_no_memory(err, "the data files of a checkpoint");
+        ends->file = grown;
+        ends->capacity = 2 * i + 4;
+    }
+    if (i == ends->files) ends->file[ends->files++] = (shard_end){shard, 0};
+    if (end > ends->file[i].end) ends->file[i].end = end;
+    return HR_OK;
+}
+
+static hr_status note_end(hr_view key, hr_view value, void *user, hr_error *err)
+{
+    proto_entry *p;
+    hr_bundle_entry e;
+    if (key.size == 0) return HR_OK; /* the header */
+    HR_TRY(unpack_entry("a tensor", value, &p, &e, err));
+    const bool in_parts = p->n_slices > 0;
+    free_entry(p);
+    return in_parts ? HR_OK : shard_ends_at(user, e.shard, e.offset + e.size, err);
+}
+
+/* Nothing follows the last tensor of a data file. */
+static hr_status check_end(const hr_bundle *b, shard_end at, hr_error *err)
+{
+    struct stat about;
+    const size_t size = strlen(b->prefix) + 48;
+    char *path = hr_malloc(size);
+    if (!path) return hr_no_memory(err, "a path");
+    hr_status st = HR_OK;
+    data_path(b, &(hr_bundle_entry){.shard = at.shard}, path, size);
+    if (stat(path, &about) == 0 && about.st_size > at.end) {
+        st = hr_fail(err, HR_DATA_LOSS, "checkpoint.trailing",
+                     "%s: expected %lld bytes, where the last tensor ends, got %lld; all tensors can be read, but the "
+                     "file is not as it was written",
+                     path, (long long)at.end, (long long)about.st_size);
+        hr_error_file(err, path);
+        if (err) err->offset = at.end, err->length = about.st_size - at.end;
+    }
+    hr_free(path);
+    return st;
+}
+
 hr_status hr_bundle_check(hr_bundle *b, hr_error *err)
 {
-    return b ? hr__table_each(b->table, check_entry, b, err) : hr__checkpoint_lacks("a checkpoint", err);
+    shard_ends ends = {0};
+    if (!b) return hr__checkpoint_lacks("a checkpoint", err);
+    HR_TRY(hr__bundle_is_complete(b, err));
+    HR_TRY(hr__table_check(b->table, err));
+    hr_status st = hr__table_each(b->table, note_end, &ends, err);
+    for (int i = 0; i < ends.files && st == HR_OK; i++) st = check_end(b, ends.file[i], err);
+    hr_free(ends.file);
+    return st;
 }
 
 typedef struct part {

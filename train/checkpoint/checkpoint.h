@@ -53,8 +53,10 @@ HR_API int hr_bundle_shards(const hr_bundle *bundle);
 /* All entries sorted by name, without the header and the entries of slices. Lends *entries until hr_bundle_free. */
 HR_API hr_status hr_bundle_list(hr_bundle *bundle, const hr_bundle_entry **entries, int *count, hr_error *err);
 HR_API hr_status hr_bundle_has(hr_bundle *bundle, const char *name, bool *has, hr_error *err);
-/* Checks that the bytes of every tensor lie within its data file, without reading them. HR_NOT_FOUND: a data file is
- * missing; HR_OUT_OF_RANGE: a data file is too short. */
+/* Checks all that can be seen without reading tensors: that the bytes of each lie within its data file, that nothing
+ * follows them there, and every byte of the index. HR_NOT_FOUND: a data file is missing; HR_OUT_OF_RANGE: a data file is
+ * too short; HR_DATA_LOSS: the index is damaged, "table.damaged", or a data file is too long, "checkpoint.trailing", so
+ * something is wrong, although all tensors may still be read. */
 HR_API hr_status hr_bundle_check(hr_bundle *bundle, hr_error *err);
 /* Gives the tensor. HR_NOT_FOUND: no such name, or no data file; HR_OUT_OF_RANGE: the data file is too short;
  * HR_DATA_LOSS: the bytes do not match their checksum. */
@@ -81,7 +83,7 @@ HR_API hr_status hr_latest_checkpoint_with(const char *folder, const hr_latest_c
 #define HR_LATEST_CHECKPOINT_(folder, prefix, err, ...)                                                                \
     hr_latest_checkpoint_with((folder), &(hr_latest_checkpoint_opts){__VA_ARGS__}, (prefix), (err))
 
-/* Gives the prefix of the newest complete checkpoint of a folder (hr_bundle_check), from which a training resumes. This
+/* Gives the prefix of the newest complete checkpoint of a folder, all of whose tensors have their bytes, from which a training resumes. This
  * is the latest one of the state file if it is complete. Otherwise, with a warning, it is the newest complete one of
  * those that the state file lists and of those in the folder that are named NAME-STEP, where NAME is that of a listed
  * one, or model.ckpt if none is listed. NULL: there is no checkpoint, or, with a warning, all that the state file names

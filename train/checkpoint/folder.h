@@ -2,7 +2,7 @@
 #ifndef HR_CHECKPOINT_FOLDER_H
 #define HR_CHECKPOINT_FOLDER_H
 
-#include <headrace/base.h>
+#include <headrace/checkpoint.h>
 
 /* HR_INVALID_ARGUMENT: NULL was given for `what`. */
 hr_status hr__checkpoint_lacks(const char *what, hr_error *err);
@@ -21,6 +21,9 @@ void hr__checkpoint_list_clear(hr__checkpoint_list *list);
  * the folder begins with `folder` as it is given here, whatever way the state file writes it. A state file that is
  * damaged counts as absent, with a warning. */
 hr_status hr__checkpoint_list_folder(const char *folder, hr__checkpoint_list *out, hr_error *err);
+
+/* The bytes of every tensor lie within its data file. HR_NOT_FOUND, HR_OUT_OF_RANGE: as hr_bundle_check. */
+hr_status hr__bundle_is_complete(hr_bundle *b, hr_error *err);
 
 /* Whether the prefix names a checkpoint right in the folder, by the text of both. */
 bool hr__checkpoint_lies_in(const char *folder, const char *prefix);

@@ -76,7 +76,7 @@ static hr_status check_whole(const char *prefix, hr_error *err)
 {
     hr_bundle *b;
     HR_TRY(hr_bundle_open(prefix, &b, err));
-    hr_status st = hr_bundle_check(b, err);
+    hr_status st = hr__bundle_is_complete(b, err);
     hr_bundle_free(b);
     return st;
 }

@@ -94,7 +94,8 @@ static void parts_that_overlap_are_refused(void **state)
     hr_bundle_free(b);
 }
 
-/* Every byte of both files, flipped: an error or the same values, never a crash or other values. */
+/* Every byte of both files, flipped: an error or the same values, never a crash or other values; and of the index a check
+ * misses none. */
 static void no_flipped_byte_goes_unseen(void **state)
 {
     (void)state;
@@ -112,6 +113,7 @@ static void no_flipped_byte_goes_unseen(void **state)
             hr_status st = hr_bundle_open("f", &b, &err);
             if (st == HR_OK) st = hr_bundle_read(b, "z/kernel", &t, &err);
             if (st == HR_OK) assert_memory_equal(t.data, weights, sizeof weights);
+            if (st == HR_OK && f == 0) assert_status(hr_bundle_check(b, &err), HR_DATA_LOSS);
             hr_tensor_clear(&t);
             hr_bundle_free(b);
             bytes[i] ^= 0x10;
@@ -119,6 +121,37 @@ static void no_flipped_byte_goes_unseen(void **state)
         write_file(file[f], bytes, size);
         free(bytes);
     }
+}
+
+static void bytes_after_the_last_tensor_are_told(void **state)
+{
+    (void)state;
+    static const char file[] = "m-7.data-00000-of-00001";
+    size_t size;
+    hr_error err;
+    hr_bundle *b;
+    hr_tensor t;
+    char *prefix;
+    assert_ok(write_sample("m-7", &err), &err);
+    assert_ok(hr_bundle_open("m-7", &b, &err), &err);
+    assert_ok(hr_bundle_check(b, &err), &err);
+    char *bytes = read_whole_file(file, &size);
+    bytes = realloc(bytes, size + 3);
+    assert_non_null(bytes);
+    memset(bytes + size, 0, 3);
+    write_file(file, bytes, size + 3);
+    assert_status(hr_bundle_check(b, &err), HR_DATA_LOSS);
+    assert_string_equal(err.kind, "checkpoint.trailing");
+    assert_int_equal(err.offset, size);
+    assert_int_equal(err.length, 3);
+    assert_ok(hr_bundle_read(b, "z/kernel", &t, &err), &err); /* nothing is missing */
+    hr_tensor_clear(&t);
+    assert_ok(hr_whole_checkpoint(".", &prefix, &err), &err);
+    hr_free(prefix);
+    write_file(file, bytes, size - 1);
+    assert_status(hr_bundle_check(b, &err), HR_OUT_OF_RANGE);
+    free(bytes);
+    hr_bundle_free(b);
 }
 
 static void every_refused_allocation_leaves_a_whole_checkpoint_or_none(void **state)
@@ -706,6 +739,7 @@ int main(void)
         cmocka_unit_test(parts_of_a_variable_read_as_one),
         cmocka_unit_test(parts_that_overlap_are_refused),
         cmocka_unit_test(no_flipped_byte_goes_unseen),
+        cmocka_unit_test(bytes_after_the_last_tensor_are_told),
         cmocka_unit_test(every_refused_allocation_leaves_a_whole_checkpoint_or_none),
         cmocka_unit_test(two_tensors_of_one_name_are_refused),
         cmocka_unit_test(a_folders_name_is_no_pattern),
