@@ -267,7 +267,7 @@ static void an_error_names_node_and_shapes_and_sticks(void **state)
     assert_false(hr_node_exists(after));
     assert_text_begins(hr_graph_error(g)->text, "node 'dnn/MatMul' (MatMul), made at test_graph.c:");
     assert_text_contains(hr_graph_error(g)->text,
-                         ": expected inner dimensions to agree, with input shapes: [512,3], [4,1]");
+                         ": expected matrices whose inner dimensions agree, with input shapes: [512,3], [4,1]");
     hr_session *s = hr_session_new(g, .workers = &(int){0});
     hr_error err;
     assert_status(hr_session_run(s, NULL, 0, &a, 1, NULL, &err), HR_INVALID_ARGUMENT);

@@ -120,7 +120,7 @@ static void a_binding_says_its_own_places(void **state)
     hr_place_end(bad);
     memset(file, 'x', sizeof file - 1);
     is_made_at(y, "models/model.py", 42);
-    assert_text_begins(hr_graph_error(g)->text, "node 'MatMul' (MatMul), made at model.py:42: expected inner");
+    assert_text_begins(hr_graph_error(g)->text, "node 'MatMul' (MatMul), made at model.py:42: expected matrices");
     is_made_at(hr_relu_with(x, NULL), "", 0);
     hr_place_begin(NULL, 0);
     is_made_at(hr_place_end(hr_relu_with(x, NULL)), "", 0);
