@@ -148,6 +148,7 @@ struct hr_initializer {
     hr_fan_mode mode;       /* of hr_variance_scaling */
     hr_distribution distribution;
     const hr_variable_piece *piece; /* what `shape` is a piece of; NULL: nothing larger. hr_get_variable says it */
+    hr_node node;                   /* of hr_initial_node */
 };
 
 /* TensorFlow's, with its nodes and numbers: the same seeds give the same values. Seed 0: none of its own, but the
@@ -159,6 +160,7 @@ HR_API hr_initializer hr_constant_value(double value);
 /* Values in row order; the last one repeats if there are too few. Borrowed until the variable is made. */
 HR_API hr_initializer hr_constant_values(const hr_tensor *values);
 HR_API hr_initializer hr_initial_value(const hr_tensor *value); /* of the variable's shape; borrowed in the same way */
+HR_API hr_initializer hr_initial_node(hr_node value); /* what that node computes, of the variable's type and shape */
 /* [low, high), of floats or integers. */
 HR_API hr_initializer hr_random_uniform(double low, double high, int64_t seed);
 HR_API hr_initializer hr_random_normal(double mean, double stddev, int64_t seed);

@@ -339,6 +339,17 @@ hr_initializer hr_constant_values(const hr_tensor *values)
     return (hr_initializer){.make = make_values, .value = values};
 }
 
+static hr_node make_node(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_initializer *self)
+{
+    if (self->node.graph == g && hr_node_dtype(self->node) == dtype) return self->node;
+    char text[128];
+    return hr_node_fail(g, HR_INVALID_ARGUMENT, "variable.initializer",
+                        "expected a node of this graph that gives %s %s, got '%s'", hr_dtype_name(dtype),
+                        hr_shape_text(shape, text, sizeof text), self->node.graph ? hr_node_name(self->node) : "");
+}
+
+hr_initializer hr_initial_node(hr_node value) { return (hr_initializer){.make = make_node, .node = value}; }
+
 hr_initializer hr_initial_value(const hr_tensor *value) { return (hr_initializer){.make = make_value, .value = value}; }
 
 hr_initializer hr_random_uniform(double low, double high, int64_t seed)

@@ -142,6 +142,20 @@ HR_API hr_node hr_dropout_with(hr_node x, float rate, const hr_dropout_opts *opt
 #define hr_dropout(...)                                                                                                \
     HR_MADE_(HR_CALL2_(hr_dropout_with, hr_dropout_opts, __VA_ARGS__, .struct_size = sizeof(hr_dropout_opts)))
 
+/* ---- regularizers ---- */
+
+/* What a layer's weights cost: l1 * sum |x| + l2 * sum x^2; with `half_l2`, as in tf.nn.l2_loss and slim, the second
+ * sum is halved. */
+typedef struct hr_regularizer {
+    float l1, l2;
+    bool half_l2;
+} hr_regularizer;
+HR_API hr_regularizer hr_l1(float l1);
+HR_API hr_regularizer hr_l2(float l2);
+HR_API hr_regularizer hr_l1_l2(float l1, float l2);
+/* The cost of `x`, a scalar. */
+HR_API hr_node hr_regularization_loss(hr_node x, hr_regularizer regularizer);
+
 /* ---- losses: those of tf.losses; the labels are the first argument ---- */
 
 /* How the losses of all elements are reduced to one number. */

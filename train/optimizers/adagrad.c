@@ -33,70 +33,17 @@ static const hr_rule *const adagrad_rules[] = {&adagrad_rule, &adagrad_v2_rule, 
 
 /* ---- ops ---- */
 
-static hr_status apply_adagrad_compute(hr_kernel *k, bool second, bool sparse, hr_error *err)
-{
-    const int grad = second ? 4 : 3;
-    hr_update apply = {second ? &adagrad_v2_rule : &adagrad_rule, .grad = grad, .indices = sparse ? grad + 1 : 0};
-    apply.p[second ? 2 : 1] = hr_attr_bool(k->node, "update_slots");
-    HR_TRY(hr_update_number(k, 2, &apply.p[0], err));
-    if (second) HR_TRY(hr_update_number(k, 3, &apply.p[1], err));
-    return hr_update_run(k, &apply, err);
-}
-
-static hr_status apply_adagrad_dense(hr_kernel *k, hr_error *err)
-{
-    return apply_adagrad_compute(k, false, false, err);
-}
-static hr_status apply_adagrad_sparse(hr_kernel *k, hr_error *err)
-{
-    return apply_adagrad_compute(k, false, true, err);
-}
-static hr_status adagrad_dense_v2(hr_kernel *k, hr_error *err) { return apply_adagrad_compute(k, true, false, err); }
-static hr_status adagrad_sparse_v2(hr_kernel *k, hr_error *err) { return apply_adagrad_compute(k, true, true, err); }
+HR_UPDATE(adagrad_dense, &adagrad_rule, .from = {2}, .grad = 3, .flag = "update_slots", .flag_to = 1)
+HR_UPDATE(adagrad_sparse, &adagrad_rule, .from = {2}, .grad = 3, .indices = 4, .flag = "update_slots", .flag_to = 1)
+HR_UPDATE(adagrad_dense_v2, &adagrad_v2_rule, .from = {2, 3}, .grad = 4, .flag = "update_slots", .flag_to = 2)
+HR_UPDATE(adagrad_sparse_v2, &adagrad_v2_rule, .from = {2, 3}, .grad = 4, .indices = 5, .flag = "update_slots",
+          .flag_to = 2)
 
 const hr_graph_op hr_graph_ops_adagrad[] = {
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ResourceApplyAdagrad",
-        .types = "T:floats",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = apply_adagrad_dense,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ResourceApplyAdagradV2",
-        .types = "T:floats",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = adagrad_dense_v2,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ResourceSparseApplyAdagrad",
-        .types = "T:floats; Tindices:indices",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = apply_adagrad_sparse,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ResourceSparseApplyAdagradV2",
-        .types = "T:floats; Tindices:indices",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = adagrad_sparse_v2,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ApplyAdagrad",
-        .types = "T:floats",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = apply_adagrad_dense,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ApplyAdagradV2",
-        .types = "T:floats",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = adagrad_dense_v2,
-    },
+    HR_UPDATE_OPS("Adagrad", adagrad_dense),
+    HR_UPDATE_OPS("AdagradV2", adagrad_dense_v2),
+    HR_SPARSE_UPDATE_OPS("Adagrad", adagrad_sparse),
+    HR_SPARSE_UPDATE_OPS("AdagradV2", adagrad_sparse_v2),
     HR_GRAPH_OPS_END,
 };
 
@@ -121,10 +68,18 @@ static const char *adagrad_title(const hr_optimizer *o)
 
 static int adagrad_slots(const hr_optimizer *o, const hr_slot **slot)
 {
-    static const hr_slot all[] = {{"accumulator", INITIAL_ACCUMULATOR_VALUE}};
+    static const hr_slot all[] = {{.name = "accumulator", .initial = INITIAL_ACCUMULATOR_VALUE}};
     (void)o;
     *slot = all;
     return 1;
+}
+
+/* TensorFlow 1 divides by the accumulator as it is. */
+static hr_status adagrad_check(const hr_optimizer *o, hr_error *err)
+{
+    if (!hr_optimizer_is_v1(o) || hr_optimizer_value(o, INITIAL_ACCUMULATOR_VALUE) > 0) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "optimizer.parameter",
+                   "Adagrad: expected initial_accumulator_value above 0 with v1, got 0");
 }
 
 static hr_node update_v1(hr_minimizer *t, const hr_minimize_target *v)
@@ -159,6 +114,7 @@ const hr_optimizer_kind hr_optimizer_kind_adagrad = {
     .title = adagrad_title,
     .slots = adagrad_slots,
     .update = adagrad_update,
+    .check = adagrad_check,
 };
 
 hr_optimizer *hr_adagrad_with(float learning_rate, const hr_adagrad_opts *opts)
@@ -169,5 +125,5 @@ hr_optimizer *hr_adagrad_with(float learning_rate, const hr_adagrad_opts *opts)
     const double *given[HR_MAX_PARAMETERS] = {&rate, &decay,
                                               hr_parameter_given(opts->initial_accumulator_value, &initial),
                                               hr_parameter_given(opts->epsilon, &epsilon)};
-    return hr_optimizer_new(&hr_optimizer_kind_adagrad, given, opts->v1, opts->learning_rate_node);
+    return hr_optimizer_new(&hr_optimizer_kind_adagrad, given, HR_OPTIMIZER_COMMON(opts));
 }

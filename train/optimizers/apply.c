@@ -19,7 +19,9 @@ hr_status hr_update_number(hr_kernel *k, int input, double *out, hr_error *err)
     if (t->count != 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "optimizer.scalar", "expected a scalar as input %d, got shape %s",
                        input, hr_shape_text(t->shape, text, sizeof text));
-    *out = t->dtype == HR_DOUBLE ? *(const double *)t->data : (double)*(const float *)t->data;
+    *out = t->dtype == HR_DOUBLE  ? *(const double *)t->data
+           : t->dtype == HR_FLOAT ? (double)*(const float *)t->data
+                                  : (double)hr_int_at(t, 0);
     return HR_OK;
 }
 
@@ -57,9 +59,10 @@ hr_status hr_sparse_check(const hr_tensor *variable, const hr_tensor *grad, cons
     return apply_check_indices(indices, out->rows, err);
 }
 
-/* ---- dense ---- */
+/* ---- a rule on consecutive values ---- */
 
 typedef struct update {
+    const hr_update *of;
     const hr_rule *rule;
     hr_rule_f32 *f32; /* NULL: double */
     void *value[1 + HR_MAX_SLOTS];
@@ -69,19 +72,25 @@ typedef struct update {
     /* sparse */
     const int64_t *rows;
     int64_t width;
+    int slots; /* of all rules that run */
 } update;
+
+#define VALUES_AT(T, i, at) (u->value[i] ? (T *)u->value[i] + (at) : NULL)
+
+/* On the `n` values from `at` on, by the gradients from `from` on. */
+static inline void run_rule(const update *u, size_t at, size_t from, int64_t n)
+{
+    if (u->f32)
+        u->f32(VALUES_AT(float, 0, at), VALUES_AT(float, 1, at), VALUES_AT(float, 2, at), VALUES_AT(float, 3, at),
+               u->grad ? (const float *)u->grad + from : NULL, n, u->p32);
+    else
+        u->rule->f64(VALUES_AT(double, 0, at), VALUES_AT(double, 1, at), VALUES_AT(double, 2, at),
+                     VALUES_AT(double, 3, at), u->grad ? (const double *)u->grad + from : NULL, n, u->p64);
+}
 
 static void dense_piece(int64_t first, int64_t last, void *user)
 {
-    const update *u = user;
-    const size_t at = (size_t)first;
-    if (u->f32) {
-        float *w = u->value[0], *a = u->value[1], *b = u->value[2];
-        u->f32(w + at, a ? a + at : NULL, b ? b + at : NULL, (const float *)u->grad + at, last - first, u->p32);
-    } else {
-        double *w = u->value[0], *a = u->value[1], *b = u->value[2];
-        u->rule->f64(w + at, a ? a + at : NULL, b ? b + at : NULL, (const double *)u->grad + at, last - first, u->p64);
-    }
+    run_rule(user, (size_t)first, (size_t)first, last - first);
 }
 
 /* ---- sparse ---- */
@@ -103,15 +112,7 @@ static void wide_rows(int64_t first, int64_t last, void *user)
     const size_t size = u->f32 ? sizeof(float) : sizeof(double);
     for (int64_t r = first; r < last; r++) {
         if (r + AHEAD < last) prefetch_row(u, r + AHEAD, size);
-        const size_t at = (size_t)(u->rows[r] * u->width), from = (size_t)(r * u->width);
-        if (u->f32) {
-            float *w = u->value[0], *a = u->value[1], *b = u->value[2];
-            u->f32(w + at, a ? a + at : NULL, b ? b + at : NULL, (const float *)u->grad + from, u->width, u->p32);
-        } else {
-            double *w = u->value[0], *a = u->value[1], *b = u->value[2];
-            u->rule->f64(w + at, a ? a + at : NULL, b ? b + at : NULL, (const double *)u->grad + from, u->width,
-                         u->p64);
-        }
+        run_rule(u, (size_t)(u->rows[r] * u->width), (size_t)(r * u->width), u->width);
     }
 }
 
@@ -143,7 +144,7 @@ static void narrow_rows(int64_t first, int64_t last, void *user)
     for (int64_t r = first; r < last; r += step) {
         const int64_t count = last - r < step ? last - r : step;
         for (int s = 0; s <= u->rule->slots; s++) apply_gather(u->value[s], u->rows + r, count, u->width, block[s]);
-        u->f32(block[0], block[1], block[2], (const float *)u->grad + r * u->width, count * u->width, u->p32);
+        u->f32(block[0], block[1], block[2], block[3], (const float *)u->grad + r * u->width, count * u->width, u->p32);
         for (int s = 0; s <= u->rule->slots; s++) scatter(block[s], u->rows + r, count, u->width, u->value[s]);
     }
 }
@@ -156,9 +157,36 @@ static const int64_t *wide_indices(hr_kernel *k, const hr_tensor *indices)
     return rows;
 }
 
-static hr_status run_sparse(hr_kernel *k, const hr_update *apply, update *u, const hr_tensor *variable, hr_error *err)
+/* Multiplies whole slots. */
+static void decay_piece(int64_t first, int64_t last, void *user)
 {
-    const hr_tensor *grad = k->input[apply->grad], *indices = k->input[apply->indices];
+    const update *u = user;
+    for (int slot = 0; slot < HR_MAX_SLOTS; slot++) {
+        const int by = u->of->decays[slot];
+        if (!by) continue;
+        if (u->f32)
+            for (int64_t i = first; i < last; i++) ((float *)u->value[1 + slot])[i] *= u->p32[by];
+        else
+            for (int64_t i = first; i < last; i++) ((double *)u->value[1 + slot])[i] *= u->p64[by];
+    }
+}
+
+static void decay_slots(hr_kernel *k, update *u, int64_t count)
+{
+    int slots = 0;
+    for (int slot = 0; slot < HR_MAX_SLOTS; slot++) slots += u->of->decays[slot] != 0;
+    if (slots) hr_kernel_parallel(k, count, 0.15 * slots, decay_piece, u);
+}
+
+static void choose_rule(update *u, const hr_rule *rule)
+{
+    u->rule = rule;
+    if (u->f32) u->f32 = hr_rule_choose(rule);
+}
+
+static hr_status run_sparse(hr_kernel *k, update *u, const hr_tensor *variable, hr_error *err)
+{
+    const hr_tensor *grad = k->input[u->of->grad], *indices = k->input[u->of->indices];
     int64_t count = indices->count;
     const bool once = hr_attr_bool(k->node, "_sum_duplicates");
     hr_sparse_update sparse;
@@ -171,7 +199,8 @@ static hr_status run_sparse(hr_kernel *k, const hr_update *apply, update *u, con
     else
         u->rows = wide_indices(k, indices);
     if (!u->rows) return hr_no_memory(err, "indices");
-    const double each = apply->rule->nanoseconds * (double)u->width + 4;
+    decay_slots(k, u, variable->count);
+    const double each = u->rule->nanoseconds * (double)u->width + 4;
     /* Rows given twice without summing are updated one after the other. */
     if (!once)
         wide_rows(0, count, u);
@@ -179,15 +208,18 @@ static hr_status run_sparse(hr_kernel *k, const hr_update *apply, update *u, con
         hr_kernel_parallel(k, count, each, narrow_rows, u);
     else
         hr_kernel_parallel(k, count, each, wide_rows, u);
+    if (!u->of->sweep) return HR_OK;
+    choose_rule(u, u->of->sweep);
+    u->grad = NULL;
+    hr_kernel_parallel(k, variable->count, u->rule->nanoseconds, dense_piece, u);
     return HR_OK;
 }
 
 /* ---- both ---- */
 
-static hr_status take_variables(hr_kernel *k, const hr_update *apply, update *u, const hr_tensor **variable,
-                                hr_error *err)
+static hr_status take_variables(hr_kernel *k, update *u, const hr_tensor **variable, hr_error *err)
 {
-    for (int s = 0; s <= apply->rule->slots; s++) {
+    for (int s = 0; s <= u->slots; s++) {
         hr_tensor *value;
         HR_TRY(hr_kernel_update(k, s, &value, err));
         if (s == 0) *variable = value;
@@ -198,23 +230,42 @@ static hr_status take_variables(hr_kernel *k, const hr_update *apply, update *u,
     return HR_OK;
 }
 
-hr_status hr_update_run(hr_kernel *k, const hr_update *apply, hr_error *err)
+static hr_status take_numbers(hr_kernel *k, update *u, hr_error *err)
 {
-    if (!apply->rule || apply->grad < 0 || apply->grad >= k->inputs || apply->indices < 0 ||
-        apply->indices >= k->inputs || apply->rule->slots < 0 || apply->rule->slots > HR_MAX_SLOTS)
+    for (int i = 0; i < HR_MAX_RULE_NUMBERS; i++) {
+        const int from = u->of->from[i];
+        u->p64[i] = u->of->p[i];
+        if (u->of->flag && i == u->of->flag_to) u->p64[i] = hr_attr_bool(k->node, u->of->flag);
+        if (from > 0 && from < k->inputs) HR_TRY(hr_update_number(k, from, &u->p64[i], err));
+        u->p32[i] = (float)u->p64[i];
+    }
+    return HR_OK;
+}
+
+static bool fits_inputs(const hr_kernel *k, const hr_update *of, int slots)
+{
+    return of->rule && of->grad >= 0 && of->grad < k->inputs && of->indices >= 0 && of->indices < k->inputs &&
+           of->rule->slots >= 0 && slots <= HR_MAX_SLOTS && slots < k->inputs;
+}
+
+hr_status hr_update_run(hr_kernel *k, const hr_update *of, hr_error *err)
+{
+    int slots = of->rule ? of->rule->slots : 0;
+    if (of->sweep && of->sweep->slots > slots) slots = of->sweep->slots;
+    if (!fits_inputs(k, of, slots))
         return hr_fail(err, HR_INVALID_ARGUMENT, "optimizer.kind",
                        "expected a rule, and inputs with the gradient and its rows, of %d; got inputs %d and %d",
-                       k->inputs, apply->grad, apply->indices);
-    update u = {.rule = apply->rule};
-    const hr_tensor *variable = NULL, *grad = k->input[apply->grad];
-    HR_TRY(take_variables(k, apply, &u, &variable, err));
+                       k->inputs, of->grad, of->indices);
+    update u = {.of = of, .rule = of->rule, .slots = slots};
+    const hr_tensor *variable = NULL, *grad = k->input[of->grad];
+    HR_TRY(take_variables(k, &u, &variable, err));
     if (variable->dtype != grad->dtype) return refuse_shapes("a gradient of the variable's type", variable, grad, err);
-    if (variable->dtype == HR_FLOAT) u.f32 = hr_rule_choose(apply->rule);
-    for (int i = 0; i < HR_MAX_RULE_NUMBERS; i++) u.p32[i] = (float)(u.p64[i] = apply->p[i]);
-    if (apply->indices) return run_sparse(k, apply, &u, variable, err);
+    HR_TRY(take_numbers(k, &u, err));
+    if (variable->dtype == HR_FLOAT) u.f32 = hr_rule_choose(of->rule);
+    if (of->indices) return run_sparse(k, &u, variable, err);
     if (!hr_shape_equal(variable->shape, grad->shape))
         return refuse_shapes("a gradient of the variable's shape", variable, grad, err);
     u.grad = grad->data;
-    hr_kernel_parallel(k, variable->count, apply->rule->nanoseconds, dense_piece, &u);
+    hr_kernel_parallel(k, variable->count, of->rule->nanoseconds, dense_piece, &u);
     return HR_OK;
 }

@@ -73,48 +73,10 @@ static hr_status ftrl_dense_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_
 static hr_status ftrl_sparse_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, true, true, err); }
 
 const hr_graph_op hr_graph_ops_ftrl[] = {
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ResourceApplyFtrl",
-        .types = "T:floats",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = apply_ftrl_dense,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ResourceApplyFtrlV2",
-        .types = "T:floats",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = ftrl_dense_v2,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ResourceSparseApplyFtrl",
-        .types = "T:floats; Tindices:indices",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = apply_ftrl_sparse,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ResourceSparseApplyFtrlV2",
-        .types = "T:floats; Tindices:indices",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = ftrl_sparse_v2,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ApplyFtrl",
-        .types = "T:floats",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = apply_ftrl_dense,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ApplyFtrlV2",
-        .types = "T:floats",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = ftrl_dense_v2,
-    },
+    HR_UPDATE_OPS("Ftrl", apply_ftrl_dense),
+    HR_UPDATE_OPS("FtrlV2", ftrl_dense_v2),
+    HR_SPARSE_UPDATE_OPS("Ftrl", apply_ftrl_sparse),
+    HR_SPARSE_UPDATE_OPS("FtrlV2", ftrl_sparse_v2),
     HR_GRAPH_OPS_END,
 };
 
@@ -150,7 +112,7 @@ static const char *ftrl_title(const hr_optimizer *o)
 
 static int ftrl_slots(const hr_optimizer *o, const hr_slot **slot)
 {
-    static const hr_slot all[] = {{"accumulator", INITIAL_ACCUMULATOR_VALUE}, {"linear", 0}};
+    static const hr_slot all[] = {{.name = "accumulator", .initial = INITIAL_ACCUMULATOR_VALUE}, {.name = "linear"}};
     (void)o;
     *slot = all;
     return 2;
@@ -217,5 +179,8 @@ hr_optimizer *hr_ftrl_with(float learning_rate, const hr_ftrl_opts *opts)
                                               &l2,
                                               &shrinkage,
                                               &beta};
-    return hr_optimizer_new(&hr_optimizer_kind_ftrl, given, opts->v1, opts->learning_rate_node);
+    hr_optimizer *o = hr_optimizer_new(&hr_optimizer_kind_ftrl, given, HR_OPTIMIZER_COMMON(opts));
+    hr_optimizer_name_slot(o, 0, opts->accum_name);
+    hr_optimizer_name_slot(o, 1, opts->linear_name);
+    return o;
 }

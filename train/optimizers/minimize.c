@@ -86,7 +86,8 @@ static hr_node no_gradients(hr_graph *g, const hr_optimizer *o)
                         hr__optimizer_title(o));
 }
 
-static hr_node apply(const hr_optimizer *o, hr_graph *g, const hr_variable_gradient *gradients, int count,
+/* `gradients` are changed: they are clipped. */
+static hr_node apply(const hr_optimizer *o, hr_graph *g, hr_variable_gradient *gradients, int count,
                      const hr_minimize_opts *opts)
 {
     hr_minimizer t = {.g = g, .optimizer = o};
@@ -99,11 +100,23 @@ static hr_node apply(const hr_optimizer *o, hr_graph *g, const hr_variable_gradi
     if (opts->name_prefix && *opts->name_prefix) snprintf(prefix, sizeof prefix, "%.400s/", opts->name_prefix);
     t.prefix = prefix;
     hr__minimizer_begin(&t, opts);
+    hr__minimizer_clip(&t, gradients, count);
     updates = 0;
     for (int i = 0; i < count; i++)
         if (gradients[i].gradient.values.graph) update[updates++] = hr_target(hr__minimizer_update(&t, &gradients[i]));
     hr_node done = minimize_finish(&t, opts, update, updates);
     hr_free(update);
+    return done;
+}
+
+static hr_node apply_copy(const hr_optimizer *o, hr_graph *g, const hr_variable_gradient *gradients, int count,
+                          const hr_minimize_opts *opts)
+{
+    hr_variable_gradient *copy = hr_malloc(((size_t)count + 1) * sizeof *copy);
+    if (!copy) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for gradients");
+    if (count > 0) memcpy(copy, gradients, (size_t)count * sizeof *copy);
+    const hr_node done = apply(o, g, copy, count, opts);
+    hr_free(copy);
     return done;
 }
 
@@ -113,7 +126,7 @@ hr_node hr_apply_gradients(hr_optimizer *optimizer, hr_graph *g, const hr_variab
     opts = &HR_OPTIONS(hr_minimize_opts, opts);
     const hr_error *error = hr_optimizer_error(optimizer);
     hr_node done = error ? hr_node_fail(g, error->code, error->kind, "%s", error->text)
-                         : apply(optimizer, g, gradients, count, opts);
+                         : apply_copy(optimizer, g, gradients, count > 0 ? count : 0, opts);
     hr_optimizer_free(optimizer);
     return done;
 }

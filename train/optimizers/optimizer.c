@@ -53,13 +53,37 @@ const char *hr_optimizer_kind_of(const hr_optimizer *optimizer)
     return optimizer && optimizer->kind ? hr__optimizer_title(optimizer) : "";
 }
 
-const char *hr__optimizer_title(const hr_optimizer *o) { return o->kind->title ? o->kind->title(o) : o->kind->name; }
+const char *hr__optimizer_title(const hr_optimizer *o)
+{
+    if (o->common.name) return o->common.name;
+    return o->kind->title ? o->kind->title(o) : o->kind->name;
+}
 
 double hr_optimizer_value(const hr_optimizer *optimizer, int parameter) { return optimizer->value[parameter]; }
 
-bool hr_optimizer_is_v1(const hr_optimizer *optimizer) { return optimizer->v1; }
+bool hr_optimizer_is_v1(const hr_optimizer *optimizer) { return optimizer->common.v1; }
 
-hr_node hr_optimizer_learning_rate_node(const hr_optimizer *optimizer) { return optimizer->learning_rate_node; }
+hr_node hr_optimizer_learning_rate_node(const hr_optimizer *optimizer) { return optimizer->common.learning_rate_node; }
+
+/* ---- options of every kind, by name ---- */
+
+static const struct {
+    const char *name;
+    size_t at; /* of the double in hr_optimizer_common */
+} common_numbers[] = {
+    {"clipnorm", offsetof(hr_optimizer_common, clipnorm)},
+    {"clipvalue", offsetof(hr_optimizer_common, clipvalue)},
+    {"global_clipnorm", offsetof(hr_optimizer_common, global_clipnorm)},
+    {"weight_decay", offsetof(hr_optimizer_common, weight_decay)},
+};
+enum { COMMON_NUMBERS = sizeof common_numbers / sizeof *common_numbers };
+static const char *const common_names[COMMON_NUMBERS + 1] = {"clipnorm", "clipvalue", "global_clipnorm",
+                                                             "weight_decay"};
+
+static double *common_number(hr_optimizer_common *common, int i)
+{
+    return (double *)(void *)((char *)common + common_numbers[i].at);
+}
 
 /* ---- making one ---- */
 
@@ -76,8 +100,12 @@ static void optimizer_describe(hr_optimizer *o)
     size_t at = (size_t)snprintf(o->text, sizeof o->text, "%s(", hr__optimizer_title(o));
     for (int i = 0; o->kind->parameters[i] && at < sizeof o->text; i++)
         at += (size_t)snprintf(o->text + at, sizeof o->text - at, "%s=%.9g, ", o->kind->parameters[i], o->value[i]);
+    for (int i = 0; i < COMMON_NUMBERS && at < sizeof o->text; i++)
+        if (*common_number(&o->common, i) != 0)
+            at += (size_t)snprintf(o->text + at, sizeof o->text - at, "%s=%.9g, ", common_numbers[i].name,
+                                   *common_number(&o->common, i));
     if (at >= sizeof o->text) return;
-    snprintf(o->text + at - 2, sizeof o->text - at + 2, o->v1 ? ", v1)" : ")");
+    snprintf(o->text + at - 2, sizeof o->text - at + 2, o->common.v1 ? ", v1)" : ")");
 }
 
 static const hr__descriptor_kind optimizer_kinds = {
@@ -113,8 +141,30 @@ static hr_status optimizer_check_value(hr_optimizer *o, int i)
                    hr__optimizer_title(o), o->kind->parameters[i], range, value);
 }
 
-hr_optimizer *hr_optimizer_new(const hr_optimizer_kind *kind, const double *const *given, bool v1,
-                               hr_node learning_rate_node)
+static hr_status optimizer_check_common(hr_optimizer *o)
+{
+    for (int i = 0; i < COMMON_NUMBERS; i++) {
+        const double value = *common_number(&o->common, i);
+        if (value >= 0 && value < HUGE_VAL) continue;
+        return hr_fail(&o->error, HR_INVALID_ARGUMENT, "optimizer.parameter", "%s: expected %s of at least 0, got %g",
+                       hr__optimizer_title(o), common_numbers[i].name, value);
+    }
+    if (o->common.clipnorm == 0 || o->common.global_clipnorm == 0) return HR_OK;
+    return hr_fail(&o->error, HR_INVALID_ARGUMENT, "optimizer.parameter",
+                   "%s: expected clipnorm or global_clipnorm, got both", hr__optimizer_title(o));
+}
+
+static void take_common(hr_optimizer *o, const hr_optimizer_common *common)
+{
+    if (common) o->common = *common;
+    if (o->kind->v1_only) o->common.v1 = true;
+    if (!o->common.name) return;
+    snprintf(o->own_name, sizeof o->own_name, "%s", o->common.name);
+    o->common.name = o->own_name;
+}
+
+hr_optimizer *hr_optimizer_new(const hr_optimizer_kind *kind, const double *const *given,
+                               const hr_optimizer_common *common)
 {
     hr_optimizer *o = fresh();
     if (o == &no_memory) return o;
@@ -122,17 +172,23 @@ hr_optimizer *hr_optimizer_new(const hr_optimizer_kind *kind, const double *cons
     if (hr__descriptor_fit(&optimizer_kinds, kind, &o->own_kind, &fits, &o->error) != HR_OK) return o;
     if (optimizer_check_kind(o, kind = fits) != HR_OK) return o;
     o->kind = kind;
-    o->v1 = v1;
-    o->learning_rate_node = learning_rate_node;
+    take_common(o, common);
     for (int i = 0; kind->parameters[i]; i++)
-        o->value[i] = given && given[i] ? *given[i] : v1 ? kind->parameter[i].v1_usual : kind->parameter[i].usual;
+        o->value[i] = given && given[i] ? *given[i]
+                      : o->common.v1    ? kind->parameter[i].v1_usual
+                                        : kind->parameter[i].usual;
     optimizer_describe(o);
-    for (int i = 0; kind->parameters[i]; i++) {
-        if (optimizer_check_value(o, i) == HR_OK) continue;
-        o->kind = NULL;
-        break;
-    }
+    hr_status st = optimizer_check_common(o);
+    for (int i = 0; kind->parameters[i] && st == HR_OK; i++) st = optimizer_check_value(o, i);
+    if (st == HR_OK && kind->check) st = kind->check(o, &o->error);
+    if (st != HR_OK) o->kind = NULL;
     return o;
+}
+
+void hr_optimizer_name_slot(hr_optimizer *optimizer, int slot, const char *name)
+{
+    if (!optimizer || optimizer == &no_memory || !name || slot < 0 || slot >= HR_MAX_SLOTS) return;
+    snprintf(optimizer->slot_name[slot], sizeof optimizer->slot_name[slot], "%s", name);
 }
 
 /* ---- by name ---- */
@@ -148,6 +204,7 @@ static const hr_optimizer_kind *kind_named(const char *name)
 
 const char *const *hr_optimizer_parameters(const char *kind)
 {
+    if (!kind) return common_names;
     const hr_optimizer_kind *k = kind_named(kind);
     return k ? k->parameters : NULL;
 }
@@ -179,19 +236,31 @@ static hr_optimizer *optimizer_refuse_name(const char *what, const char *name, c
     return o;
 }
 
+/* Which of the names; -1: none. */
+static int place_of(const char *const *names, const char *name)
+{
+    for (int i = 0; name && names[i]; i++)
+        if (strcmp(names[i], name) == 0) return i;
+    return -1;
+}
+
 hr_optimizer *hr_optimizer_named(const char *kind, const hr_parameter *parameters, int count, bool v1)
 {
     const double *given[HR_MAX_PARAMETERS] = {NULL};
+    hr_optimizer_common common = {.v1 = v1};
     char choice[256];
     const hr_optimizer_kind *k = kind_named(kind);
     if (!k) return optimizer_refuse_name("optimizer", kind, listed(choice, sizeof choice, optimizer_kind_word, NULL));
     for (int i = 0; i < count; i++) {
-        int at = 0;
-        while (k->parameters[at] && strcmp(k->parameters[at], parameters[i].name) != 0) at++;
-        if (!k->parameters[at])
+        const int own = place_of(k->parameters, parameters[i].name);
+        const int shared = place_of(common_names, parameters[i].name);
+        if (own < 0 && shared < 0)
             return optimizer_refuse_name(k->name, parameters[i].name,
                                          listed(choice, sizeof choice, parameter_word, k->parameters));
-        given[at] = &parameters[i].value;
+        if (own >= 0)
+            given[own] = &parameters[i].value;
+        else
+            *common_number(&common, shared) = parameters[i].value;
     }
-    return hr_optimizer_new(k, given, v1, (hr_node){0});
+    return hr_optimizer_new(k, given, &common);
 }

@@ -16,16 +16,16 @@ extern "C" {
 /* The version of this kit. */
 enum { HR_OPTIMIZER_ABI = 1 };
 /* The max number of parameters and slots of a kind, of numbers of a rule, and of bytes of a scope's name. */
-enum { HR_MAX_PARAMETERS = 10, HR_MAX_SLOTS = 2, HR_MAX_RULE_NUMBERS = 8, HR_MAX_SCOPE = 512 };
+enum { HR_MAX_PARAMETERS = 10, HR_MAX_SLOTS = 3, HR_MAX_RULE_NUMBERS = 8, HR_MAX_SCOPE = 512 };
 
 /* ---- update rules ----
  *
- * A rule updates consecutive values: `n` values w of the variable and a, b of its slots, by the gradient g. `p` are the
- * rule's numbers, which are the same for all values, such as the learning rate. The arrays do not overlap, and g is not
- * changed. A slot that the rule does not have is NULL, except that sparse updates of narrow rows may pass scratch
+ * A rule updates consecutive values: `n` values w of the variable and a, b, c of its slots, by the gradient g. `p` are
+ * the rule's numbers, which are the same for all values, such as the learning rate. The arrays do not overlap, and g is
+ * not changed. A slot that the rule does not have is NULL, except that sparse updates of narrow rows may pass scratch
  * memory for it. */
-typedef void hr_rule_f32(float *w, float *a, float *b, const float *g, int64_t n, const float *p);
-typedef void hr_rule_f64(double *w, double *a, double *b, const double *g, int64_t n, const double *p);
+typedef void hr_rule_f32(float *w, float *a, float *b, float *c, const float *g, int64_t n, const float *p);
+typedef void hr_rule_f64(double *w, double *a, double *b, double *c, const double *g, int64_t n, const double *p);
 
 /* A rule with its compiled variants, as HR_RULE defines it. */
 typedef struct hr_rule {
@@ -57,16 +57,17 @@ typedef struct hr_rule {
 /* Parts of HR_RULE. */
 #define HR_RULE_BODY_(FN, TYPE, ...)                                                                                   \
     static inline __attribute__((always_inline)) void FN(TYPE *restrict w, TYPE *restrict a, TYPE *restrict b,         \
-                                                         const TYPE *restrict g, int64_t n, const TYPE *p)             \
+                                                         TYPE *restrict c, const TYPE *restrict g, int64_t n,          \
+                                                         const TYPE *p)                                                \
     {                                                                                                                  \
         typedef TYPE T;                                                                                                \
-        (void)(T)0, (void)w, (void)a, (void)b, (void)g, (void)n, (void)p;                                              \
+        (void)(T)0, (void)w, (void)a, (void)b, (void)c, (void)g, (void)n, (void)p;                                     \
         __VA_ARGS__                                                                                                    \
     }
 #define HR_RULE_VARIANT_(FN, BODY, TYPE, ATTRIBUTE)                                                                    \
-    ATTRIBUTE static void FN(TYPE *w, TYPE *a, TYPE *b, const TYPE *g, int64_t n, const TYPE *p)                       \
+    ATTRIBUTE static void FN(TYPE *w, TYPE *a, TYPE *b, TYPE *c, const TYPE *g, int64_t n, const TYPE *p)              \
     {                                                                                                                  \
-        BODY(w, a, b, g, n, p);                                                                                        \
+        BODY(w, a, b, c, g, n, p);                                                                                     \
     }
 #if defined(__x86_64__)
 #if defined(__clang__)
@@ -86,24 +87,73 @@ typedef struct hr_rule {
 /* The fastest float variant of the rule that this processor can run. */
 HR_API hr_rule_f32 *hr_rule_choose(const hr_rule *rule);
 
-/* ---- ops that run a rule: for compute ----
+/* ---- ops that run a rule ----
  *
- * Inputs 0, 1, ... of such an op are the handles of the variable and of the rule's slots. The op has the traits
- * HR_STATEFUL and HR_NO_GRADIENT and the attribute "T:floats". A sparse op also has the attributes "Tindices:indices"
- * and "_sum_duplicates:bool=false". If the latter is true, the gradients of the same row are summed first, and the row
- * is updated once; otherwise they are applied one after the other. */
+ * Inputs 0, 1, ... of such an op are the handles of the variable and of the rule's slots, or reference variables. If
+ * the attribute `_sum_duplicates` of a sparse op is true, the gradients of the same row are summed first, and the row is
+ * updated once; otherwise they are applied one after the other. */
 typedef struct hr_update {
     const hr_rule *rule;
-    int grad;                      /* number of the input with the gradient */
-    int indices;                   /* number of the input with its row indices; 0: the gradient is dense */
+    int grad;    /* number of the input with the gradient */
+    int indices; /* number of the input with its row indices; 0: the gradient is dense */
+    /* The number of the input that gives p[i]; 0: p[i] is as it stands. */
+    int from[HR_MAX_RULE_NUMBERS];
     double p[HR_MAX_RULE_NUMBERS]; /* the rule's numbers, exact in the variable's type */
+    const char *flag;              /* a bool attribute, which becomes p[flag_to]; NULL: none */
+    int flag_to;
+    /* Of a sparse gradient, for slots that decay in all rows: first slot i is multiplied by p[decays[i]], as a whole; 0:
+     * it is not. The rule then sees decayed slots. */
+    int decays[HR_MAX_SLOTS];
+    /* Of a sparse gradient, where all rows move: runs last, on the variable and the slots as a whole, with no gradient
+     * and the same numbers. NULL: none. */
+    const hr_rule *sweep;
 } hr_update;
 
-/* Reads an input of one value, float or double. Another number of values is refused, "optimizer.scalar". */
+/* Reads an input of one value: float, double or a whole number. Another number of values is refused,
+ * "optimizer.scalar". */
 HR_API hr_status hr_update_number(hr_kernel *k, int input, double *out, hr_error *err);
 /* Checks all inputs, then runs the rule on the variable in place, in several threads if that is faster. Refuses shapes
  * that do not fit, "optimizer.shape", and row indices out of range, "optimizer.index", before anything is changed. */
 HR_API hr_status hr_update_run(hr_kernel *k, const hr_update *update, hr_error *err);
+
+/* Defines the compute function NAME of an op that runs a rule:
+ *
+ *     HR_UPDATE(apply_descent, &descent_rule, .from = {1}, .grad = 2) */
+#define HR_UPDATE(NAME, ...)                                                                                           \
+    static hr_status NAME(hr_kernel *k, hr_error *err)                                                                 \
+    {                                                                                                                  \
+        const hr_update update = {__VA_ARGS__};                                                                        \
+        return hr_update_run(k, &update, err);                                                                         \
+    }
+/* The descriptor of such an op, if TensorFlow has it; the second form has indices. More fields may follow. */
+#define HR_UPDATE_OP(NAME, ...)                                                                                        \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:floats", .traits = HR_STATEFUL | HR_NO_GRADIENT,           \
+        .compute = __VA_ARGS__                                                                                         \
+    }
+#define HR_SPARSE_UPDATE_OP(NAME, ...)                                                                                 \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:floats; Tindices:indices",                                 \
+        .traits = HR_STATEFUL | HR_NO_GRADIENT, .compute = __VA_ARGS__                                                 \
+    }
+/* The two of an op that takes handles and of one that takes reference variables: "ResourceApplyAdagrad" and
+ * "ApplyAdagrad"; "ResourceSparseApplyAdagrad" and "SparseApplyAdagrad". */
+#define HR_UPDATE_OPS(NAME, ...)                                                                                       \
+    HR_UPDATE_OP("ResourceApply" NAME, __VA_ARGS__), HR_UPDATE_OP("Apply" NAME, __VA_ARGS__)
+#define HR_SPARSE_UPDATE_OPS(NAME, ...)                                                                                \
+    HR_SPARSE_UPDATE_OP("ResourceSparseApply" NAME, __VA_ARGS__), HR_SPARSE_UPDATE_OP("SparseApply" NAME, __VA_ARGS__)
+/* Ops of our own, of these inputs; the second form has indices. */
+#define HR_OWN_UPDATE_OP(NAME, INPUTS, ...)                                                                            \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = "Headrace>" NAME, .inputs = INPUTS,                                          \
+        .attrs = "T:floats; use_locking:bool=false", .traits = HR_STATEFUL | HR_NO_GRADIENT, .compute = __VA_ARGS__    \
+    }
+#define HR_OWN_SPARSE_UPDATE_OP(NAME, INPUTS, ...)                                                                     \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = "Headrace>" NAME, .inputs = INPUTS,                                          \
+        .attrs = "T:floats; Tindices:indices; use_locking:bool=false; _sum_duplicates:bool=false",                     \
+        .traits = HR_STATEFUL | HR_NO_GRADIENT, .compute = __VA_ARGS__                                                 \
+    }
 
 /* ---- parts of a sparse update, for kinds that need more than a rule for each row ---- */
 
@@ -137,11 +187,13 @@ typedef struct hr_parameter_spec {
     double usual, v1_usual; /* the default, and that with .v1 */
     double least, most;     /* the min and max value that are accepted */
 } hr_parameter_spec;
+#define HR_ABOVE_ZERO 4.9e-324 /* the least value of what must be above 0 */
 
 /* A variable that each trained variable has in addition, of its type and shape. */
 typedef struct hr_slot {
-    const char *name;
-    int initial; /* number of the parameter that gives the initial value; 0: the initial value is 0 */
+    const char *name; /* with .v1 it counts for nothing: slots are called as the optimizer is */
+    int initial;      /* number of the parameter that gives the initial value; 0: it is `constant` */
+    double constant;
 } hr_slot;
 
 /* One call of minimize: the nodes that all variables share. A kind changes only `shared`. */
@@ -181,6 +233,9 @@ typedef struct hr_optimizer_kind {
     void (*begin)(hr_minimizer *t);                            /* makes shared nodes; NULL: none */
     hr_node (*update)(hr_minimizer *t, const hr_minimize_target *v);
     int (*finish)(hr_minimizer *t, hr_node *out); /* gives up to 2 nodes to run after all updates; NULL: none */
+    bool v1_only;                                 /* it has names and defaults of TensorFlow 1 alone: .v1 is implied */
+    /* Refuses values that are in their ranges, but not together; NULL: none. */
+    hr_status (*check)(const hr_optimizer *o, hr_error *err);
 } hr_optimizer_kind;
 
 #define HR_OPTIMIZER_HEAD                                                                                              \
@@ -190,11 +245,24 @@ typedef struct hr_optimizer_kind {
 
 /* ---- for constructors ---- */
 
+/* The options of every kind (HR_OPTIMIZER_OPTIONS) but for decay. */
+typedef struct hr_optimizer_common {
+    bool v1;
+    hr_node learning_rate_node;
+    const char *name;
+    double clipnorm, clipvalue, global_clipnorm, weight_decay;
+} hr_optimizer_common;
+#define HR_OPTIMIZER_COMMON(opts)                                                                                      \
+    (&(hr_optimizer_common){(opts)->v1, (opts)->learning_rate_node, (opts)->name, (double)(opts)->clipnorm,            \
+                            (double)(opts)->clipvalue, (double)(opts)->global_clipnorm, (double)(opts)->weight_decay})
 /* Gives an optimizer of `kind`, which is borrowed for ever. `given[i]` is the value of parameter i; if it or `given` is
- * NULL, the parameter has its default. The optimizer keeps the first error: a value out of range,
- * "optimizer.parameter", an incomplete kind, "optimizer.kind", or a descriptor of another version, "optimizer.abi". */
-HR_API hr_optimizer *hr_optimizer_new(const hr_optimizer_kind *kind, const double *const *given, bool v1,
-                                      hr_node learning_rate_node);
+ * NULL, the parameter has its default. `common`: NULL for none of its options; copied. The optimizer keeps the first
+ * error: a value out of range, "optimizer.parameter", an incomplete kind, "optimizer.kind", or a descriptor of another
+ * version, "optimizer.abi". */
+HR_API hr_optimizer *hr_optimizer_new(const hr_optimizer_kind *kind, const double *const *given,
+                                      const hr_optimizer_common *common);
+/* With .v1, slot `slot` of a variable has this name, in place of the optimizer's: "w/<name>". Copied; NULL: nothing. */
+HR_API void hr_optimizer_name_slot(hr_optimizer *optimizer, int slot, const char *name);
 /* Converts an option to double, in `place`, for `given`; NULL stays NULL. */
 static inline const double *hr_parameter_given(const float *option, double *place)
 {
@@ -216,6 +284,8 @@ HR_API hr_node hr_minimizer_number(hr_minimizer *t, const hr_minimize_target *v,
 /* Parameter `i` as a node of float32: the value of its variable, or a constant. The learning rate is that before
  * decay. */
 HR_API hr_node hr_minimizer_float(hr_minimizer *t, int i);
+/* The number of the step that is made, from 1 on, float32. */
+HR_API hr_node hr_minimizer_step(hr_minimizer *t);
 /* Casts a number to the variable's type. */
 HR_API hr_node hr_minimizer_cast(hr_node number, const hr_minimize_target *v);
 /* Makes a variable of the optimizer, "<scope>/<name>", which is not trainable. */
@@ -233,12 +303,7 @@ static inline bool hr_target_is_sparse(const hr_minimize_target *v) { return v->
  *     })
  *     static const hr_rule *const rules[] = {&sign_rule, NULL};
  *
- *     static hr_status sign_compute(hr_kernel *k, hr_error *err)
- *     {
- *         hr_update update = {&sign_rule, .grad = 2};
- *         HR_TRY(hr_update_number(k, 1, &update.p[0], err));
- *         return hr_update_run(k, &update, err);
- *     }
+ *     HR_UPDATE(apply_sign, &sign_rule, .from = {1}, .grad = 2)
  *     static const hr_graph_op ops[] = {
  *         {
  *             .head = HR_GRAPH_OP_HEAD,
@@ -246,7 +311,7 @@ static inline bool hr_target_is_sparse(const hr_minimize_target *v) { return v->
  *             .inputs = "var:resource, rate:T, grad:T",
  *             .attrs = "T:floats",
  *             .traits = HR_STATEFUL | HR_NO_GRADIENT,
- *             .compute = sign_compute,
+ *             .compute = apply_sign,
  *         },
  *         HR_GRAPH_OPS_END,
  *     };
@@ -273,7 +338,7 @@ static inline bool hr_target_is_sparse(const hr_minimize_target *v) { return v->
  *     hr_optimizer *my_sign(double rate)
  *     {
  *         const double *given[HR_MAX_PARAMETERS] = {&rate};
- *         return hr_optimizer_new(&sign, given, false, (hr_node){0});
+ *         return hr_optimizer_new(&sign, given, NULL);
  *     }
  */
 

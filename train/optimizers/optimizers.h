@@ -29,15 +29,22 @@ HR_API const char *hr_optimizer_text(const hr_optimizer *optimizer);
 
 /* ---- kinds ---- */
 
-/* Every kind has the option .learning_rate_node: a node, for example of a schedule, that replaces the number. */
+/* Options of every kind. */
+#define HR_OPTIMIZER_OPTIONS                                                                                              \
+    float decay;                /* learning rate / (1 + decay * iterations) */                                            \
+    hr_node learning_rate_node; /* replaces the number: for example a schedule (schedules.h) */                           \
+    bool v1;                    /* names, defaults and arithmetic of tf.compat.v1.train */                                \
+    const char *name;           /* of the optimizer, in the names of its variables; default: the kind's. Copied */        \
+    /* Of the gradients: each is scaled to at most this norm; its values are brought to [-x, x]; all are scaled so that \
+     * the norm of all together is at most this. 0: they are not. At most one of the two norms. */ \
+    float clipnorm, clipvalue, global_clipnorm;                                                                           \
+    float weight_decay; /* before each update a variable loses this times the learning rate of itself; 0: nothing */
 
 typedef struct hr_sgd_opts {
     size_t struct_size;
     float momentum;
     bool nesterov;
-    float decay; /* learning rate / (1 + decay * iterations) */
-    hr_node learning_rate_node;
-    bool v1;
+    HR_OPTIMIZER_OPTIONS
 } hr_sgd_opts;
 /* Gradient descent; .momentum adds a decaying sum of earlier gradients. */
 HR_API hr_optimizer *hr_sgd_with(float learning_rate, const hr_sgd_opts *opts);
@@ -47,9 +54,7 @@ typedef struct hr_adagrad_opts {
     size_t struct_size;
     const float *initial_accumulator_value; /* default 0.1 */
     const float *epsilon;                   /* default 1e-7; v1 has none */
-    float decay;
-    hr_node learning_rate_node;
-    bool v1;
+    HR_OPTIMIZER_OPTIONS
 } hr_adagrad_opts;
 /* Adagrad: divides the rate of each value by the root of the sum of its squared gradients. */
 HR_API hr_optimizer *hr_adagrad_with(float learning_rate, const hr_adagrad_opts *opts);
@@ -60,22 +65,96 @@ typedef struct hr_adam_opts {
     const float *beta1;   /* default 0.9 */
     const float *beta2;   /* default 0.999 */
     const float *epsilon; /* default 1e-7; v1: 1e-8 */
-    float decay;
-    hr_node learning_rate_node;
-    bool v1;
+    bool amsgrad;         /* divides by the root of the greatest average of squares so far */
+    bool lazy;            /* a sparse gradient changes its own rows alone: our own, without .amsgrad */
+    HR_OPTIMIZER_OPTIONS
 } hr_adam_opts;
 /* Adam: moving averages of the gradients and of their squares. */
 HR_API hr_optimizer *hr_adam_with(float learning_rate, const hr_adam_opts *opts);
 #define hr_adam(...) HR_CALL1_(hr_adam_with, hr_adam_opts, __VA_ARGS__, .struct_size = sizeof(hr_adam_opts))
+/* Adam with weight decay that does not go through the averages; in Keras 0.004. */
+HR_API hr_optimizer *hr_adamw_with(float learning_rate, float weight_decay, const hr_adam_opts *opts);
+#define hr_adamw(...) HR_CALL2_(hr_adamw_with, hr_adam_opts, __VA_ARGS__, .struct_size = sizeof(hr_adam_opts))
+
+typedef struct hr_adamax_opts {
+    size_t struct_size;
+    const float *beta1;   /* default 0.9 */
+    const float *beta2;   /* default 0.999 */
+    const float *epsilon; /* default 1e-7 */
+    HR_OPTIMIZER_OPTIONS
+} hr_adamax_opts;
+/* Adamax: Adam with the greatest of the decayed absolute gradients in place of the root of squares. */
+HR_API hr_optimizer *hr_adamax_with(float learning_rate, const hr_adamax_opts *opts);
+#define hr_adamax(...) HR_CALL1_(hr_adamax_with, hr_adamax_opts, __VA_ARGS__, .struct_size = sizeof(hr_adamax_opts))
+
+typedef struct hr_nadam_opts {
+    size_t struct_size;
+    const float *beta1;          /* default 0.9 */
+    const float *beta2;          /* default 0.999 */
+    const float *epsilon;        /* default 1e-7 */
+    const float *schedule_decay; /* of the momentum; default 0.004 */
+    HR_OPTIMIZER_OPTIONS         /* .decay counts for nothing */
+} hr_nadam_opts;
+/* Nadam: Adam with Nesterov's momentum. */
+HR_API hr_optimizer *hr_nadam_with(float learning_rate, const hr_nadam_opts *opts);
+#define hr_nadam(...) HR_CALL1_(hr_nadam_with, hr_nadam_opts, __VA_ARGS__, .struct_size = sizeof(hr_nadam_opts))
+
+typedef struct hr_rmsprop_opts {
+    size_t struct_size;
+    const float *rho; /* of the moving average of squares; default 0.9. TensorFlow 1 calls it decay */
+    float momentum;
+    const float *epsilon; /* default 1e-7; v1: 1e-10 */
+    bool centered;        /* divides by the root of the variance in place of the squares */
+    HR_OPTIMIZER_OPTIONS
+} hr_rmsprop_opts;
+/* RMSProp: divides by the root of a moving average of squared gradients. */
+HR_API hr_optimizer *hr_rmsprop_with(float learning_rate, const hr_rmsprop_opts *opts);
+#define hr_rmsprop(...) HR_CALL1_(hr_rmsprop_with, hr_rmsprop_opts, __VA_ARGS__, .struct_size = sizeof(hr_rmsprop_opts))
+
+typedef struct hr_adadelta_opts {
+    size_t struct_size;
+    const float *rho;     /* default 0.95 */
+    const float *epsilon; /* default 1e-7; v1: 1e-8 */
+    HR_OPTIMIZER_OPTIONS
+} hr_adadelta_opts;
+/* Adadelta: the rate of each value follows from its own earlier changes. */
+HR_API hr_optimizer *hr_adadelta_with(float learning_rate, const hr_adadelta_opts *opts);
+#define hr_adadelta(...)                                                                                               \
+    HR_CALL1_(hr_adadelta_with, hr_adadelta_opts, __VA_ARGS__, .struct_size = sizeof(hr_adadelta_opts))
+
+typedef struct hr_proximal_opts {
+    size_t struct_size;
+    const float *initial_accumulator_value; /* of Adagrad's; default 0.1 */
+    float l1_regularization_strength, l2_regularization_strength;
+    HR_OPTIMIZER_OPTIONS /* .v1 is implied */
+} hr_proximal_opts;
+/* Gradient descent and Adagrad that step towards 0 by l1, and shrink by l2, after each step (FOBOS). */
+HR_API hr_optimizer *hr_proximal_sgd_with(float learning_rate, const hr_proximal_opts *opts);
+HR_API hr_optimizer *hr_proximal_adagrad_with(float learning_rate, const hr_proximal_opts *opts);
+#define hr_proximal_sgd(...)                                                                                           \
+    HR_CALL1_(hr_proximal_sgd_with, hr_proximal_opts, __VA_ARGS__, .struct_size = sizeof(hr_proximal_opts))
+#define hr_proximal_adagrad(...)                                                                                       \
+    HR_CALL1_(hr_proximal_adagrad_with, hr_proximal_opts, __VA_ARGS__, .struct_size = sizeof(hr_proximal_opts))
+
+typedef struct hr_adagrad_da_opts {
+    size_t struct_size;
+    const float *initial_gradient_squared_accumulator_value; /* default 0.1 */
+    float l1_regularization_strength, l2_regularization_strength;
+    HR_OPTIMIZER_OPTIONS /* .v1 is implied */
+} hr_adagrad_da_opts;
+/* Adagrad with dual averaging, for sparse linear models. Minimize needs a .global_step. */
+HR_API hr_optimizer *hr_adagrad_da_with(float learning_rate, const hr_adagrad_da_opts *opts);
+#define hr_adagrad_da(...)                                                                                             \
+    HR_CALL1_(hr_adagrad_da_with, hr_adagrad_da_opts, __VA_ARGS__, .struct_size = sizeof(hr_adagrad_da_opts))
 
 typedef struct hr_ftrl_opts {
     size_t struct_size;
     const float *learning_rate_power;       /* default -0.5, at most 0 */
     const float *initial_accumulator_value; /* default 0.1 */
     float l1_regularization_strength, l2_regularization_strength, l2_shrinkage_regularization_strength, beta;
-    float decay;
-    hr_node learning_rate_node;
-    bool v1;
+    const char *accum_name,
+        *linear_name; /* with .v1, of the slots: "w/<name>"; default: the optimizer's name. Copied */
+    HR_OPTIMIZER_OPTIONS
 } hr_ftrl_opts;
 /* Ftrl, follow the regularized leader: for sparse linear models. */
 HR_API hr_optimizer *hr_ftrl_with(float learning_rate, const hr_ftrl_opts *opts);
@@ -94,7 +173,8 @@ typedef struct hr_parameter {
 HR_API hr_optimizer *hr_optimizer_named(const char *kind, const hr_parameter *parameters, int count, bool v1);
 /* The names of the kinds: "adagrad", ...; NULL after the last. */
 HR_API const char *hr_optimizer_kind_at(int i);
-/* The names of a kind's parameters, ending with NULL; NULL: there is no such kind. */
+/* The names of a kind's parameters, ending with NULL; NULL: there is no such kind. Every kind also takes those of
+ * hr_optimizer_parameters(NULL): clipnorm, clipvalue, global_clipnorm, weight_decay. */
 HR_API const char *const *hr_optimizer_parameters(const char *kind);
 
 /* ---- training ---- */
@@ -130,6 +210,128 @@ HR_API hr_status hr_compute_gradients(hr_node loss, const hr_minimize_opts *opts
 /* Takes the optimizer. Uses name, global_step and name_prefix of `opts`. */
 HR_API hr_node hr_apply_gradients(hr_optimizer *optimizer, hr_graph *g, const hr_variable_gradient *gradients,
                                   int count, const hr_minimize_opts *opts);
+
+/* ---- changing gradients between the two halves ---- */
+
+/* x, scaled so that the root of the sum of its squares is at most `norm` (tf.clip_by_norm). */
+HR_API hr_node hr_clip_by_norm(hr_node x, double norm);
+/* The root of the sum of the squares of all gradients; of slices, of their values. No node: there are none. */
+HR_API hr_node hr_global_norm(const hr_variable_gradient *gradients, int count);
+/* Scales all gradients so that their global norm is at most `norm`; if it is infinite, they become NaN. `global_norm`:
+ * if it was computed already; else no node. Changes `gradients` in place (tf.clip_by_global_norm). */
+HR_API void hr_clip_by_global_norm(hr_variable_gradient *gradients, int count, double norm, hr_node global_norm);
+
+/* ---- schedules: the learning rate as a function of the step ----
+ *
+ *     hr_node step = hr_global_step(g);
+ *     hr_node rate = hr_exponential_decay(0.1f, step, 1000, 0.96f, .staircase = true);
+ *     hr_minimize(hr_sgd(0, .learning_rate_node = rate), loss, .global_step = step);
+ *
+ * `step` is a scalar of whole numbers, such as the global step. Each gives a float scalar. p is step / decay_steps. */
+
+typedef struct hr_decay_opts {
+    size_t struct_size;
+    bool staircase; /* p is rounded down */
+} hr_decay_opts;
+/* rate * decay_rate^p */
+HR_API hr_node hr_exponential_decay_with(float learning_rate, hr_node step, float decay_steps, float decay_rate,
+                                         const hr_decay_opts *opts);
+#define hr_exponential_decay(...)                                                                                      \
+    HR_MADE_(HR_CALL4_(hr_exponential_decay_with, hr_decay_opts, __VA_ARGS__, .struct_size = sizeof(hr_decay_opts)))
+/* rate * e^(-decay_rate * p) */
+HR_API hr_node hr_natural_exp_decay_with(float learning_rate, hr_node step, float decay_steps, float decay_rate,
+                                         const hr_decay_opts *opts);
+#define hr_natural_exp_decay(...)                                                                                      \
+    HR_MADE_(HR_CALL4_(hr_natural_exp_decay_with, hr_decay_opts, __VA_ARGS__, .struct_size = sizeof(hr_decay_opts)))
+/* rate / (1 + decay_rate * p) */
+HR_API hr_node hr_inverse_time_decay_with(float learning_rate, hr_node step, float decay_steps, float decay_rate,
+                                          const hr_decay_opts *opts);
+#define hr_inverse_time_decay(...)                                                                                     \
+    HR_MADE_(HR_CALL4_(hr_inverse_time_decay_with, hr_decay_opts, __VA_ARGS__, .struct_size = sizeof(hr_decay_opts)))
+
+typedef struct hr_polynomial_decay_opts {
+    size_t struct_size;
+    const float *end_learning_rate; /* default 0.0001 */
+    const float *power;             /* default 1 */
+    bool cycle;                     /* when p reaches 1, decay_steps grows by itself, and the rate rises again */
+} hr_polynomial_decay_opts;
+/* (rate - end) * (1 - p)^power + end; p is at most 1. */
+HR_API hr_node hr_polynomial_decay_with(float learning_rate, hr_node step, float decay_steps,
+                                        const hr_polynomial_decay_opts *opts);
+#define hr_polynomial_decay(...)                                                                                       \
+    HR_MADE_(HR_CALL3_(hr_polynomial_decay_with, hr_polynomial_decay_opts, __VA_ARGS__,                                \
+                       .struct_size = sizeof(hr_polynomial_decay_opts)))
+/* values[0] up to and with step boundaries[0], ..., values[count] after the last of `count` boundaries, which ascend. */
+HR_API hr_node hr_piecewise_constant(hr_node step, const int64_t *boundaries, const float *values, int count);
+
+typedef struct hr_cosine_decay_opts {
+    size_t struct_size;
+    float alpha;                /* the least rate, as a fraction of the first */
+    const float *warmup_target; /* the rate first rises to this one; NULL: it does not */
+    float warmup_steps;
+} hr_cosine_decay_opts;
+/* rate * ((1 - alpha) * (1 + cos(pi p)) / 2 + alpha); p is at most 1. */
+HR_API hr_node hr_cosine_decay_with(float learning_rate, hr_node step, float decay_steps,
+                                    const hr_cosine_decay_opts *opts);
+#define hr_cosine_decay(...)                                                                                           \
+    HR_MADE_(HR_CALL3_(hr_cosine_decay_with, hr_cosine_decay_opts, __VA_ARGS__,                                        \
+                       .struct_size = sizeof(hr_cosine_decay_opts)))
+
+typedef struct hr_cosine_restarts_opts {
+    size_t struct_size;
+    const float *t_mul; /* each period is so many times as long as the one before; default 2 */
+    const float *m_mul; /* and begins at so many times its rate; default 1 */
+    float alpha;
+} hr_cosine_restarts_opts;
+/* The same with warm restarts (SGDR). */
+HR_API hr_node hr_cosine_decay_restarts_with(float learning_rate, hr_node step, float first_decay_steps,
+                                             const hr_cosine_restarts_opts *opts);
+#define hr_cosine_decay_restarts(...)                                                                                  \
+    HR_MADE_(HR_CALL3_(hr_cosine_decay_restarts_with, hr_cosine_restarts_opts, __VA_ARGS__,                            \
+                       .struct_size = sizeof(hr_cosine_restarts_opts)))
+
+typedef struct hr_linear_cosine_opts {
+    size_t struct_size;
+    const float *num_periods; /* default 0.5 */
+    float alpha;
+    const float *beta;           /* default 0.001 */
+    float initial_variance;      /* of noise, which is added to the linear part; 0: none */
+    const float *variance_decay; /* default 0.55 */
+    int64_t seed;                /* 0: from the graph's seed */
+} hr_linear_cosine_opts;
+/* rate * ((alpha + 1 - p) * (1 + cos(2 pi num_periods p)) / 2 + beta); p is at most 1. With noise, TensorFlow calls it
+ * noisy_linear_cosine_decay. */
+HR_API hr_node hr_linear_cosine_decay_with(float learning_rate, hr_node step, float decay_steps,
+                                           const hr_linear_cosine_opts *opts);
+#define hr_linear_cosine_decay(...)                                                                                    \
+    HR_MADE_(HR_CALL3_(hr_linear_cosine_decay_with, hr_linear_cosine_opts, __VA_ARGS__,                                \
+                       .struct_size = sizeof(hr_linear_cosine_opts)))
+
+/* ---- moving averages ---- */
+
+typedef struct hr_moving_average_opts {
+    size_t struct_size;
+    const char *name;    /* default "ExponentialMovingAverage" */
+    hr_node num_updates; /* a scalar n: the decay is at most (1 + n) / (10 + n). Default: no node */
+    bool zero_debias;    /* of an average that begins at 0: it is divided by what that is worth */
+} hr_moving_average_opts;
+/* The op that moves the average of a variable, or of any node of known shape: average -= (1 - decay) * (average -
+ * value). The average is a variable "<of>/ExponentialMovingAverage", which is not trainable; that of a variable begins
+ * at the variable's initial value, any other at 0. */
+HR_API hr_node hr_moving_average_with(hr_node of, double decay, const hr_moving_average_opts *opts);
+#define hr_moving_average(...)                                                                                         \
+    HR_MADE_(HR_CALL2_(hr_moving_average_with, hr_moving_average_opts, __VA_ARGS__,                                    \
+                       .struct_size = sizeof(hr_moving_average_opts)))
+/* The variable with the average of `of`; no node: there is none. A checkpoint has it under the average's own name. */
+HR_API hr_node hr_average_of_with(hr_node of, const hr_moving_average_opts *opts);
+#define hr_average_of(...)                                                                                             \
+    HR_CALL1_(hr_average_of_with, hr_moving_average_opts, __VA_ARGS__, .struct_size = sizeof(hr_moving_average_opts))
+/* The same step for a variable of your own. */
+HR_API hr_node hr_assign_moving_average_with(hr_node variable, hr_node value, double decay,
+                                             const hr_moving_average_opts *opts);
+#define hr_assign_moving_average(...)                                                                                  \
+    HR_MADE_(HR_CALL3_(hr_assign_moving_average_with, hr_moving_average_opts, __VA_ARGS__,                             \
+                       .struct_size = sizeof(hr_moving_average_opts)))
 
 #ifdef __cplusplus
 }

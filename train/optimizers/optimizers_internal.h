@@ -9,18 +9,21 @@ struct hr_optimizer {
     _Atomic int references;
     const hr_optimizer_kind *kind; /* NULL: it failed */
     hr_optimizer_kind own_kind;    /* `kind` is this one, where the descriptor that was given is shorter than ours */
-    bool v1;
+    hr_optimizer_common common;    /* `name` is `own_name`, or NULL */
+    char own_name[64];
+    char slot_name[HR_MAX_SLOTS][64]; /* that replace the names of slots with .v1; "": none */
     double value[HR_MAX_PARAMETERS];
-    hr_node learning_rate_node;
     hr_error error;
     char text[512];
 };
 
-/* "Adagrad": the kind's title, or its name. */
+/* "Adagrad": the name that was given, the kind's title, or its name. */
 const char *hr__optimizer_title(const hr_optimizer *o);
 
 /* Makes the kind's ops known, finds the scope, makes hyper-parameters and the learning rate. */
 void hr__minimizer_begin(hr_minimizer *t, const hr_minimize_opts *opts);
+/* Clips the gradients, as the optimizer's options say. */
+void hr__minimizer_clip(hr_minimizer *t, hr_variable_gradient *gradients, int count);
 /* Makes the slots of one variable, and its update. */
 hr_node hr__minimizer_update(hr_minimizer *t, const hr_variable_gradient *v);
 

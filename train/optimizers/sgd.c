@@ -46,106 +46,24 @@ static const hr_rule *const sgd_rules[] = {&descent_rule, &momentum_rule, &keras
 
 /* ---- ops ---- */
 
-static hr_status apply_gradient_descent_dense_compute(hr_kernel *k, hr_error *err)
-{
-    hr_update apply = {&descent_rule, .grad = 2};
-    HR_TRY(hr_update_number(k, 1, &apply.p[0], err));
-    return hr_update_run(k, &apply, err);
-}
-
-static hr_status apply_gradient_descent_sparse_compute(hr_kernel *k, hr_error *err)
-{
-    hr_update apply = {&descent_rule, .grad = 2, .indices = 3};
-    HR_TRY(hr_update_number(k, 1, &apply.p[0], err));
-    return hr_update_run(k, &apply, err);
-}
-
-/* Inputs: var, accum, lr, grad [, indices], momentum. */
-static hr_status apply_momentum_compute(hr_kernel *k, const hr_rule *rule, bool sparse, hr_error *err)
-{
-    hr_update apply = {rule, .grad = 3, .indices = sparse ? 4 : 0};
-    HR_TRY(hr_update_number(k, 2, &apply.p[0], err));
-    HR_TRY(hr_update_number(k, sparse ? 5 : 4, &apply.p[1], err));
-    apply.p[2] = hr_attr_bool(k->node, "use_nesterov");
-    return hr_update_run(k, &apply, err);
-}
-
-static hr_status momentum_dense(hr_kernel *k, hr_error *err)
-{
-    return apply_momentum_compute(k, &momentum_rule, false, err);
-}
-static hr_status momentum_sparse(hr_kernel *k, hr_error *err)
-{
-    return apply_momentum_compute(k, &momentum_rule, true, err);
-}
-static hr_status keras_dense(hr_kernel *k, hr_error *err)
-{
-    return apply_momentum_compute(k, &keras_momentum_rule, false, err);
-}
-static hr_status keras_sparse(hr_kernel *k, hr_error *err)
-{
-    return apply_momentum_compute(k, &keras_momentum_rule, true, err);
-}
+HR_UPDATE(descent_dense, &descent_rule, .from = {1}, .grad = 2)
+HR_UPDATE(descent_sparse, &descent_rule, .from = {1}, .grad = 2, .indices = 3)
+HR_UPDATE(momentum_dense, &momentum_rule, .from = {2, 4}, .grad = 3, .flag = "use_nesterov", .flag_to = 2)
+HR_UPDATE(momentum_sparse, &momentum_rule, .from = {2, 5}, .grad = 3, .indices = 4, .flag = "use_nesterov",
+          .flag_to = 2)
+HR_UPDATE(keras_dense, &keras_momentum_rule, .from = {2, 4}, .grad = 3, .flag = "use_nesterov", .flag_to = 2)
+HR_UPDATE(keras_sparse, &keras_momentum_rule, .from = {2, 5}, .grad = 3, .indices = 4, .flag = "use_nesterov",
+          .flag_to = 2)
 
 const hr_graph_op hr_graph_ops_sgd[] = {
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ResourceApplyGradientDescent",
-        .types = "T:floats",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = apply_gradient_descent_dense_compute,
-    },
-    {
-        /* TensorFlow takes ResourceScatterAdd of -alpha * delta: one more pass over the rows. */
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "Headrace>ResourceSparseApplyGradientDescent",
-        .inputs = "var:resource, alpha:T, delta:T, indices:Tindices",
-        .attrs = "T:floats; Tindices:indices; use_locking:bool=false; _sum_duplicates:bool=false",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = apply_gradient_descent_sparse_compute,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ResourceApplyMomentum",
-        .types = "T:floats",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = momentum_dense,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ResourceApplyKerasMomentum",
-        .types = "T:floats",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = keras_dense,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ResourceSparseApplyMomentum",
-        .types = "T:floats; Tindices:indices",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = momentum_sparse,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ResourceSparseApplyKerasMomentum",
-        .types = "T:floats; Tindices:indices",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = keras_sparse,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ApplyGradientDescent",
-        .types = "T:floats",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = apply_gradient_descent_dense_compute,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "ApplyMomentum",
-        .types = "T:floats",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .compute = momentum_dense,
-    },
+    HR_UPDATE_OPS("GradientDescent", descent_dense),
+    HR_UPDATE_OPS("Momentum", momentum_dense),
+    HR_SPARSE_UPDATE_OPS("Momentum", momentum_sparse),
+    HR_UPDATE_OP("ResourceApplyKerasMomentum", keras_dense),
+    HR_SPARSE_UPDATE_OP("ResourceSparseApplyKerasMomentum", keras_sparse),
+    /* TensorFlow takes ResourceScatterAdd of -alpha * delta: one more pass over the rows. */
+    HR_OWN_SPARSE_UPDATE_OP("ResourceSparseApplyGradientDescent", "var:resource, alpha:T, delta:T, indices:Tindices",
+                            descent_sparse),
     HR_GRAPH_OPS_END,
 };
 
@@ -169,7 +87,7 @@ static const char *sgd_title(const hr_optimizer *o)
 
 static int sgd_slots(const hr_optimizer *o, const hr_slot **slot)
 {
-    static const hr_slot all[] = {{"momentum", 0}};
+    static const hr_slot all[] = {{.name = "momentum"}};
     *slot = all;
     return hr_optimizer_value(o, MOMENTUM) != 0;
 }
@@ -215,5 +133,5 @@ hr_optimizer *hr_sgd_with(float learning_rate, const hr_sgd_opts *opts)
     const double rate = (double)learning_rate, decay = (double)opts->decay, momentum = (double)opts->momentum,
                  nesterov = opts->nesterov;
     const double *given[HR_MAX_PARAMETERS] = {&rate, &decay, &momentum, &nesterov};
-    return hr_optimizer_new(&hr_optimizer_kind_sgd, given, opts->v1, opts->learning_rate_node);
+    return hr_optimizer_new(&hr_optimizer_kind_sgd, given, HR_OPTIMIZER_COMMON(opts));
 }

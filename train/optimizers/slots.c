@@ -47,7 +47,7 @@ static void find_scope(hr_minimizer *t)
 {
     const char *name = hr__optimizer_title(t->optimizer);
     snprintf(t->scope, sizeof t->scope, "%s%s", t->prefix, name);
-    for (int i = 1; !t->optimizer->v1 && !hr_graph_is_eager(t->g) && is_taken(t->g, t->scope); i++)
+    for (int i = 1; !t->optimizer->common.v1 && !hr_graph_is_eager(t->g) && is_taken(t->g, t->scope); i++)
         snprintf(t->scope, sizeof t->scope, "%s%s_%d", t->prefix, name, i);
 }
 
@@ -58,7 +58,7 @@ static void make_hyper(hr_minimizer *t)
     const hr_optimizer *o = t->optimizer;
     for (int i = 0; o->kind->parameters[i]; i++) {
         const char *name = o->kind->parameter[i].hyper;
-        if (o->v1 || !name || (i == HR_LEARNING_RATE && o->learning_rate_node.graph)) continue;
+        if (o->common.v1 || !name || (i == HR_LEARNING_RATE && o->common.learning_rate_node.graph)) continue;
         const hr_node variable = hr_minimizer_variable(t, t->scope, name, HR_FLOAT, HR_SCALAR, o->value[i]);
         const hr_variable_info *info = hr_variable_of(variable);
         t->hyper[i] = info && hr_node_exists(info->read) ? info->read : hr_identity(variable);
@@ -88,11 +88,20 @@ hr_node hr_minimizer_float(hr_minimizer *t, int i)
 static void make_learning_rate(hr_minimizer *t)
 {
     const hr_optimizer *o = t->optimizer;
-    t->learning_rate = o->learning_rate_node.graph ? hr_cast_to(o->learning_rate_node, HR_FLOAT)
-                                                   : hr_minimizer_float(t, HR_LEARNING_RATE);
+    t->learning_rate = o->common.learning_rate_node.graph ? hr_cast_to(o->common.learning_rate_node, HR_FLOAT)
+                                                          : hr_minimizer_float(t, HR_LEARNING_RATE);
     if (o->value[HR_DECAY] == 0 || !t->iterations.graph) return;
     hr_node steps = hr_mul(hr_cast_to(t->iterations, HR_FLOAT), hr_minimizer_float(t, HR_DECAY));
     t->learning_rate = hr_div(t->learning_rate, hr_add(hr_scalar(t->g, HR_FLOAT, 1), steps));
+}
+
+hr_node hr_minimizer_step(hr_minimizer *t)
+{
+    if (!t->iterations.graph)
+        return hr_node_fail(t->g, HR_INVALID_ARGUMENT, "optimizer.parameter",
+                            "%s: expected a .global_step, which counts the steps, got none",
+                            hr__optimizer_title(t->optimizer));
+    return hr_cast_to(hr_add(t->iterations, hr_scalar(t->g, HR_INT64, 1)), HR_FLOAT);
 }
 
 hr_node hr_minimizer_cast(hr_node number, const hr_minimize_target *v) { return hr_cast_to(number, v->dtype); }
@@ -101,7 +110,7 @@ hr_node hr_minimizer_number(hr_minimizer *t, const hr_minimize_target *v, int i)
 {
     if (i == HR_LEARNING_RATE) return hr_minimizer_cast(t->learning_rate, v);
     if (i < 0 || i >= parameters_of(t)) return no_such_number(t, "parameter", i, parameters_of(t) - 1);
-    if (t->hyper[i].graph || t->optimizer->v1) return hr_minimizer_cast(hr_minimizer_float(t, i), v);
+    if (t->hyper[i].graph || t->optimizer->common.v1) return hr_minimizer_cast(hr_minimizer_float(t, i), v);
     return hr_scalar(t->g, v->dtype, t->optimizer->value[i]);
 }
 
@@ -120,7 +129,7 @@ void hr__minimizer_begin(hr_minimizer *t, const hr_minimize_opts *opts)
     find_scope(t);
     make_hyper(t);
     t->iterations = opts->global_step;
-    if (!t->iterations.graph && !t->optimizer->v1)
+    if (!t->iterations.graph && !t->optimizer->common.v1)
         t->iterations = hr_minimizer_variable(t, t->scope, "iter", HR_INT64, HR_SCALAR, 0);
     char scope[HR_MAX_SCOPE + 1];
     snprintf(scope, sizeof scope, "%.510s/", t->scope);
@@ -132,22 +141,42 @@ void hr__minimizer_begin(hr_minimizer *t, const hr_minimize_opts *opts)
 
 /* ---- slots ---- */
 
+/* "Adam", "Adam_1": the names of TensorFlow 1's slots, or what comes next if the first is taken. */
+static void slot_name_v1(hr_minimizer *t, const hr_variable_info *info, int number, char name[HR_MAX_SCOPE])
+{
+    const hr_optimizer *o = t->optimizer;
+    const char *own = o->slot_name[number];
+    char full[2 * HR_MAX_SCOPE];
+    if (*own || number > 0) {
+        snprintf(name, HR_MAX_SCOPE, *own ? "%s" : "%s_%d", *own ? own : hr__optimizer_title(o), number);
+        return;
+    }
+    snprintf(name, HR_MAX_SCOPE, "%s", hr__optimizer_title(o));
+    for (int i = 1; i < 100 && !hr_graph_is_eager(t->g); i++) {
+        snprintf(full, sizeof full, "%s/%s", info->name, name);
+        if (!hr_variable_named(t->g, full)) return;
+        snprintf(name, HR_MAX_SCOPE, "%s_%d", hr__optimizer_title(o), i);
+    }
+}
+
 static hr_node make_slot(hr_minimizer *t, const hr_variable_info *info, const hr_slot *slot, int number)
 {
     char scope[2 * HR_MAX_SCOPE], name[HR_MAX_SCOPE];
-    const hr_optimizer *o = t->optimizer;
-    const double initial = slot->initial ? o->value[slot->initial] : 0;
-    if (!o->v1) {
-        snprintf(scope, sizeof scope, "%s/%s", t->scope, info->name);
-        return hr_minimizer_variable(t, scope, slot->name, info->dtype, info->shape, initial);
+    const double initial = slot->initial ? t->optimizer->value[slot->initial] : slot->constant;
+    if (t->optimizer->common.v1) {
+        slot_name_v1(t, info, number, name);
+        return hr_minimizer_variable(t, info->name, name, info->dtype, info->shape, initial);
     }
-    snprintf(name, sizeof name, number ? "%s_%d" : "%s", hr__optimizer_title(o), number);
-    for (int i = number + 1; number == 0 && i < 100 && !hr_graph_is_eager(t->g); i++) {
-        snprintf(scope, sizeof scope, "%s/%s", info->name, name);
-        if (!hr_variable_named(t->g, scope)) break;
-        snprintf(name, sizeof name, "%s_%d", hr__optimizer_title(o), i);
-    }
-    return hr_minimizer_variable(t, info->name, name, info->dtype, info->shape, initial);
+    snprintf(scope, sizeof scope, "%s/%s", t->scope, info->name);
+    return hr_minimizer_variable(t, scope, slot->name, info->dtype, info->shape, initial);
+}
+
+/* The variable loses a part of itself before its update. */
+static hr_node decay_weights(hr_minimizer *t, const hr_minimize_target *v)
+{
+    const double decay = t->optimizer->common.weight_decay;
+    const hr_node part = hr_mul(hr_minimizer_number(t, v, HR_LEARNING_RATE), hr_scalar(t->g, v->dtype, decay));
+    return hr_target(hr_assign_sub(v->variable, hr_mul(v->variable, part)));
 }
 
 hr_node hr__minimizer_update(hr_minimizer *t, const hr_variable_gradient *v)
@@ -172,7 +201,11 @@ hr_node hr__minimizer_update(hr_minimizer *t, const hr_variable_gradient *v)
     char scope[2 * HR_MAX_SCOPE];
     snprintf(scope, sizeof scope, "%s/update_%.500s/", t->scope, info->name);
     hr_name_scope(t->g, scope);
+    const bool decays = t->optimizer->common.weight_decay != 0;
+    const hr_node decay = decays ? decay_weights(t, &target) : (hr_node){0};
+    hr_control_dependencies(t->g, &decay, decays);
     hr_node update = t->optimizer->kind->update(t, &target);
+    hr_control_end(t->g);
     hr_scope_end(t->g);
     return update;
 }

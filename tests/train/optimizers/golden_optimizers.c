@@ -1,6 +1,7 @@
 /* The topic optimizers: whole optimizers over several steps, and their update ops one by one. */
 #include "tests/train/ops/graph_case.h"
 #include "train/graph/graph_internal.h"
+#include "train/layers/layers.h"
 #include "train/optimizers/optimizers.h"
 
 #include <stdio.h>
@@ -21,7 +22,10 @@ static bool compare_variable(golden_case *c, hr_graph *g, hr_session *s, const c
 {
     hr_error err;
     hr_tensor got;
+    char lazy[128];
+    snprintf(lazy, sizeof lazy, "LazyAdam/%s", expected->string); /* a case of a rule knows no optimizer's name */
     const hr_variable_info *info = hr_variable_named(g, expected->string);
+    if (!info) info = hr_variable_named(g, lazy);
     const hr_node reference = hr_graph_node(g, expected->string);
     if (!info && !hr_node_exists(reference)) {
         golden_differs(c, "there is no variable %s", expected->string);
@@ -127,54 +131,182 @@ static const struct {
     const char *family, *name, *kind;
     bool v1;
 } optimizers[] = {
-    {"v1", "GradientDescentOptimizer", "sgd", true}, {"v1", "MomentumOptimizer", "sgd", true},
-    {"v1", "AdagradOptimizer", "adagrad", true},     {"v1", "AdamOptimizer", "adam", true},
-    {"v1", "FtrlOptimizer", "ftrl", true},           {"keras_legacy", "SGD", "sgd", false},
-    {"keras_legacy", "Adagrad", "adagrad", false},   {"keras_legacy", "Adam", "adam", false},
+    {"v1", "GradientDescentOptimizer", "sgd", true},
+    {"v1", "MomentumOptimizer", "sgd", true},
+    {"v1", "AdagradOptimizer", "adagrad", true},
+    {"v1", "AdagradDAOptimizer", "adagrad_da", true},
+    {"v1", "AdadeltaOptimizer", "adadelta", true},
+    {"v1", "AdamOptimizer", "adam", true},
+    {"v1", "FtrlOptimizer", "ftrl", true},
+    {"v1", "ProximalAdagradOptimizer", "proximal_adagrad", true},
+    {"v1", "ProximalGradientDescentOptimizer", "proximal_sgd", true},
+    {"v1", "RMSPropOptimizer", "rmsprop", true},
+    {"keras_legacy", "SGD", "sgd", false},
+    {"keras_legacy", "Adagrad", "adagrad", false},
+    {"keras_legacy", "Adadelta", "adadelta", false},
+    {"keras_legacy", "Adam", "adam", false},
+    {"keras_legacy", "Adamax", "adamax", false},
     {"keras_legacy", "Ftrl", "ftrl", false},
+    {"keras_legacy", "Nadam", "nadam", false},
+    {"keras_legacy", "RMSprop", "rmsprop", false},
+    {"rule", "LazyAdam", "adam", false},
 };
 static const char *const renamed[][2] = {{"use_nesterov", "nesterov"}, {"beta_1", "beta1"}, {"beta_2", "beta2"}};
 
-static const char *our_name(const char *name)
+static const char *our_name(const char *kind, bool v1, const char *name)
 {
+    if (v1 && strcmp(kind, "rmsprop") == 0 && strcmp(name, "decay") == 0) return "rho";
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
         if (strcmp(renamed[i][0], name) == 0) return renamed[i][1];
     return name;
 }
 
-static bool is_known(const char *kind, const char *name)
+/* ---- schedules ---- */
+
+static float float_or(const cJSON *params, const char *name, float fallback)
 {
-    for (const char *const *p = hr_optimizer_parameters(kind); *p; p++)
-        if (strcmp(*p, name) == 0) return true;
+    const cJSON *p = golden_get(params, name);
+    return p ? (float)golden_number_double(p) : fallback;
+}
+
+/* NULL where the case says nothing: the function's own default. */
+static const float *float_given(const cJSON *params, const char *name, float *place)
+{
+    const cJSON *p = golden_get(params, name);
+    if (p) *place = (float)golden_number_double(p);
+    return p ? place : NULL;
+}
+
+static hr_node piecewise(const cJSON *params, hr_node step)
+{
+    const cJSON *boundaries = golden_whole(golden_get(params, "boundaries")),
+                *values = golden_whole(golden_get(params, "values"));
+    int64_t bound[MAX];
+    float value[MAX];
+    const int count = cJSON_GetArraySize(boundaries);
+    for (int i = 0; i < count; i++) bound[i] = golden_number_int64(cJSON_GetArrayItem(boundaries, i));
+    for (int i = 0; i < cJSON_GetArraySize(values); i++)
+        value[i] = (float)golden_number_double(cJSON_GetArrayItem(values, i));
+    return hr_piecewise_constant(step, bound, value, count);
+}
+
+/* No node: there is no such function. */
+static hr_node schedule_node(const char *function, const cJSON *params, hr_node step)
+{
+    const float rate = float_or(params, "learning_rate", float_or(params, "initial_learning_rate", 0));
+    const float steps = float_or(params, "decay_steps", 0), by = float_or(params, "decay_rate", 0);
+    const bool staircase = golden_bool(params, "staircase", false);
+    float a, b, c;
+    if (strcasestr(function, "piecewise")) return piecewise(params, step);
+    if (strcasestr(function, "natural")) return hr_natural_exp_decay(rate, step, steps, by, .staircase = staircase);
+    if (strcasestr(function, "exponential")) return hr_exponential_decay(rate, step, steps, by, .staircase = staircase);
+    if (strcasestr(function, "inverse")) return hr_inverse_time_decay(rate, step, steps, by, .staircase = staircase);
+    if (strcasestr(function, "polynomial"))
+        return hr_polynomial_decay(rate, step, steps, .end_learning_rate = float_given(params, "end_learning_rate", &a),
+                                   .power = float_given(params, "power", &b),
+                                   .cycle = golden_bool(params, "cycle", false));
+    if (strcasestr(function, "restarts"))
+        return hr_cosine_decay_restarts(
+            rate, step, float_or(params, "first_decay_steps", 0), .t_mul = float_given(params, "t_mul", &a),
+            .m_mul = float_given(params, "m_mul", &b), .alpha = float_or(params, "alpha", 0));
+    if (strcasestr(function, "linear_cosine"))
+        return hr_linear_cosine_decay(rate, step, steps, .num_periods = float_given(params, "num_periods", &a),
+                                      .alpha = float_or(params, "alpha", 0), .beta = float_given(params, "beta", &b),
+                                      .initial_variance = float_or(params, "initial_variance", 0));
+    if (strcasestr(function, "cosine"))
+        return hr_cosine_decay(rate, step, steps, .alpha = float_or(params, "alpha", 0),
+                               .warmup_target = float_given(params, "warmup_target", &c),
+                               .warmup_steps = float_or(params, "warmup_steps", 0));
+    return (hr_node){0};
+}
+
+static golden_result run_schedule(golden_case *c)
+{
+    const cJSON *steps = golden_whole(golden_get(c->json, "steps"));
+    hr_graph *g = hr_graph_new();
+    const hr_node step = hr_placeholder(g, HR_INT64, HR_SCALAR);
+    const hr_node rate = schedule_node(golden_text(c->json, "function", ""), golden_get(c->json, "params"), step);
+    hr_session *s = hr_session_new(g);
+    hr_error err;
+    float values[64];
+    const int count = cJSON_GetArraySize(steps);
+    golden_result result = rate.graph ? GOLDEN_AGREES : golden_not_built(c, "schedule");
+    for (int i = 0; i < count && result == GOLDEN_AGREES; i++) {
+        const int64_t at = golden_number_int64(cJSON_GetArrayItem(steps, i));
+        const hr_feed feed = {step, hr_tensor_of(HR_INT64, HR_SCALAR, &at)};
+        hr_tensor got;
+        if (hr_session_run(s, &feed, 1, &rate, 1, &got, &err) != HR_OK)
+            result = golden_differs(c, "%s", err.text);
+        else
+            values[i] = *(const float *)got.data, hr_tensor_clear(&got);
+    }
+    const hr_tensor all = hr_tensor_of(HR_FLOAT, HR_SHAPE(count), values);
+    if (result == GOLDEN_AGREES && !golden_equal_json(c, "rates", golden_get(c->json, "expect"), &all))
+        result = GOLDEN_DIFFERS;
+    hr_session_free(s);
+    hr_graph_free(g);
+    return result;
+}
+
+/* ---- making an optimizer ---- */
+
+static bool is_name_of(const char *const *names, const char *name)
+{
+    for (; *names; names++)
+        if (strcmp(*names, name) == 0) return true;
     return false;
 }
 
+static bool is_known(const char *kind, const char *name)
+{
+    return is_name_of(hr_optimizer_parameters(kind), name) || is_name_of(hr_optimizer_parameters(NULL), name);
+}
+
+/* With names of its own, or a schedule by the iterations that `step` counts. NULL: neither. */
+static hr_optimizer *make_special(const cJSON *params, bool v1, hr_node step)
+{
+    const cJSON *rate = golden_get(params, "learning_rate");
+    const char *name = golden_text(params, "name", NULL), *accum = golden_text(params, "accum_name", NULL);
+    const float number = cJSON_IsObject(rate) ? 0 : float_or(params, "learning_rate", 0);
+    if (accum)
+        return hr_ftrl(number, .v1 = v1, .accum_name = accum, .linear_name = golden_text(params, "linear_name", ""));
+    if (name) return hr_adam(number, .v1 = v1, .name = name);
+    if (!cJSON_IsObject(rate)) return NULL;
+    const hr_node schedule = schedule_node(rate->child->string, golden_get(rate, rate->child->string), step);
+    return strcasestr(rate->child->string, "exponential") ? hr_sgd(0, .learning_rate_node = schedule, .v1 = v1)
+                                                          : hr_adam(0, .learning_rate_node = schedule, .v1 = v1);
+}
+
 /* NULL: says what is not built. */
-static hr_optimizer *make_optimizer(golden_case *c, bool *v1)
+static hr_optimizer *make_optimizer(golden_case *c, bool *v1, hr_node step)
 {
     const char *family = golden_text(c->json, "family", ""), *name = golden_text(c->json, "optimizer", "");
+    const cJSON *params = golden_get(c->json, "params"), *p;
     hr_parameter given[MAX];
     int count = 0;
-    for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
-        if (strcmp(optimizers[i].family, family) != 0 || strcmp(optimizers[i].name, name) != 0) continue;
-        const cJSON *p;
-        cJSON_ArrayForEach(p, golden_fields(golden_get(c->json, "params")))
-        {
-            if (cJSON_IsBool(p) ? !cJSON_IsTrue(p) && !is_known(optimizers[i].kind, our_name(p->string)) : false)
-                continue;
-            if (!is_known(optimizers[i].kind, our_name(p->string)) || cJSON_IsString(p) || cJSON_IsObject(p) ||
-                count == MAX) {
-                golden_not_built(c, "%s(%s)", name, p->string);
-                return NULL;
-            }
-            given[count++] =
-                (hr_parameter){our_name(p->string), cJSON_IsBool(p) ? cJSON_IsTrue(p) : golden_number_double(p)};
-        }
-        *v1 = optimizers[i].v1;
-        return hr_optimizer_named(optimizers[i].kind, given, count, *v1);
+    size_t i = 0;
+    while (i < sizeof optimizers / sizeof *optimizers &&
+           (strcmp(optimizers[i].family, family) != 0 || strcmp(optimizers[i].name, name) != 0))
+        i++;
+    if (i == sizeof optimizers / sizeof *optimizers) {
+        golden_not_built(c, "%s %s", family, name);
+        return NULL;
     }
-    golden_not_built(c, "%s %s", family, name);
-    return NULL;
+    *v1 = optimizers[i].v1;
+    hr_optimizer *special = make_special(params, *v1, step);
+    if (special) return special;
+    cJSON_ArrayForEach(p, golden_fields(params))
+    {
+        const char *ours = our_name(optimizers[i].kind, *v1, p->string);
+        if (cJSON_IsFalse(p) && !is_known(optimizers[i].kind, ours)) continue;
+        if (!is_known(optimizers[i].kind, ours) || count == MAX) {
+            golden_not_built(c, "%s(%s)", name, p->string);
+            return NULL;
+        }
+        given[count++] = (hr_parameter){ours, cJSON_IsBool(p) ? cJSON_IsTrue(p) : golden_number_double(p)};
+    }
+    if (strcmp(name, "LazyAdam") == 0) given[count++] = (hr_parameter){"lazy", 1};
+    return hr_optimizer_named(optimizers[i].kind, given, count, *v1);
 }
 
 typedef struct fed_gradient {
@@ -282,26 +414,46 @@ static bool compare_names(golden_case *c, const hr_graph *g, bool v1)
     return false;
 }
 
+/* A schedule needs the variable that counts before the optimizer is made. No node: no schedule. */
+static hr_node own_step(golden_case *c, hr_graph *g)
+{
+    const cJSON *variable;
+    if (!cJSON_IsObject(golden_get(golden_get(c->json, "params"), "learning_rate"))) return (hr_node){0};
+    cJSON_ArrayForEach(variable, golden_get(c->json, "initial"))
+    {
+        if (strcmp(variable->string, "global_step") == 0) return hr_global_step(g);
+        if (strstr(variable->string, "/iter"))
+            return hr_get_variable(g, variable->string, HR_INT64, HR_SCALAR, .initializer = hr_zeros(),
+                                   .not_trainable = true);
+    }
+    return (hr_node){0};
+}
+
 static golden_result run_optimizer(golden_case *c)
 {
     bool v1 = false;
     fed_gradient first;
     hr_error err;
     hr_variable_gradient gradients[2] = {{{0}, {{0}, {0}, {0}}}};
-    hr_optimizer *optimizer = make_optimizer(c, &v1);
-    if (!optimizer) return GOLDEN_NOT_BUILT;
     trained t = {.g = hr_graph_new()};
+    const hr_node counted = own_step(c, t.g);
+    hr_optimizer *optimizer = make_optimizer(c, &v1, counted);
+    if (!optimizer) {
+        hr_graph_free(t.g);
+        return GOLDEN_NOT_BUILT;
+    }
     if (!read_gradient(cJSON_GetArrayItem(golden_get(c->json, "gradients"), 0), &first)) {
         hr_optimizer_free(optimizer);
         hr_graph_free(t.g);
         return golden_differs(c, "gradients do not read");
     }
     const int count = variables_to_train(c, &t, &first, gradients);
-    const hr_minimize_opts opts = {.global_step = v1 ? hr_global_step(t.g) : (hr_node){0}};
+    const hr_minimize_opts opts = {.global_step = v1 ? hr_global_step(t.g) : counted};
     t.train = hr_apply_gradients(optimizer, t.g, gradients, count, &opts);
     t.s = hr_session_new(t.g);
     golden_result result = GOLDEN_AGREES;
     golden_get(c->json, "variables"); /* "ref" or "resource": the same numbers, of resources here */
+    golden_get(c->json, "reference"); /* where the numbers of a rule that TensorFlow lacks come from */
     if (initialize(t.g, t.s, &err) != HR_OK)
         result = golden_differs(c, "%s", err.text);
     else if (!compare_all(c, t.g, t.s, golden_get(c->json, "initial")) || !take_steps(c, &t, &err) ||
@@ -313,11 +465,197 @@ static golden_result run_optimizer(golden_case *c)
     return result;
 }
 
+/* ---- regularizers, averages, names, errors ---- */
+
+static golden_result run_regularizer(golden_case *c)
+{
+    const cJSON *params = golden_get(c->json, "params"), *expected = golden_get(c->json, "expect");
+    const hr_regularizer r = {float_or(params, "l1", 0), float_or(params, "l2", 0), golden_bool(params, "half", false)};
+    hr_tensor value, got[2];
+    hr_error err;
+    golden_get(c->json, "function"); /* the parameters say as much */
+    if (!golden_tensor(golden_get(c->json, "input"), &value)) return golden_differs(c, "the input does not read");
+    hr_graph *g = hr_graph_new();
+    hr_session *s = hr_session_new(g);
+    const hr_node x = hr_const(g, &value), loss = hr_regularization_loss(x, r);
+    hr_gradient gradient;
+    hr_gradients(&loss, 1, &x, 1, &gradient);
+    const hr_node fetch[] = {loss, gradient.values};
+    golden_result result = GOLDEN_AGREES;
+    if (hr_session_run(s, NULL, 0, fetch, 2, got, &err) != HR_OK) {
+        result = golden_differs(c, "%s", err.text);
+    } else {
+        if (!golden_equal_json(c, "value", golden_get(expected, "value"), &got[0]) ||
+            !golden_equal_json(c, "gradient", golden_get(expected, "gradient"), &got[1]))
+            result = GOLDEN_DIFFERS;
+        for (int i = 0; i < 2; i++) hr_tensor_clear(&got[i]);
+    }
+    hr_session_free(s);
+    hr_graph_free(g);
+    golden_tensor_clear(&value);
+    return result;
+}
+
+/* What is averaged: the variable w, which each step sets to the next value, or a tensor x, or a value that goes into the
+ * average w itself. */
+static hr_node averaging(golden_case *c, hr_graph *g, hr_node fed, hr_node updates)
+{
+    const cJSON *params = golden_get(c->json, "params"), *initial = golden_get(c->json, "initial");
+    const double decay = golden_number_double(golden_get(params, "decay"));
+    const bool debias = golden_bool(params, "zero_debias", false);
+    if (golden_get(c->json, "average"))
+        return hr_moving_average(hr_identity(fed, .name = "x"), decay, .zero_debias = debias, .num_updates = updates);
+    const hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2), .initializer = hr_zeros(), .not_trainable = true);
+    if (!initial) return hr_assign_moving_average(w, fed, decay, .zero_debias = debias, .num_updates = updates);
+    const hr_node assigned = hr_target(hr_assign(w, fed));
+    hr_control_dependencies(g, &assigned, 1);
+    const hr_node moved = hr_moving_average(w, decay, .zero_debias = debias, .num_updates = updates);
+    hr_control_end(g);
+    const cJSON *restore = golden_fields(golden_get(c->json, "variables_to_restore"));
+    if (!hr_variable_named(g, restore->child->string) || strcmp(restore->child->valuestring, "w") != 0)
+        hr_node_fail(g, HR_INTERNAL, "test", "expected an average %s", restore->child->string);
+    return moved;
+}
+
+static golden_result run_average(golden_case *c)
+{
+    const cJSON *values = golden_get(c->json, "values"), *initial = golden_get(c->json, "initial");
+    const cJSON *counts = golden_whole(golden_get(golden_get(c->json, "params"), "num_updates"));
+    const cJSON *steps = golden_get(golden_get(c->json, "expect"), "steps");
+    golden_whole(initial); /* zeros */
+    hr_graph *g = hr_graph_new();
+    hr_session *s = hr_session_new(g);
+    hr_error err;
+    const hr_node fed = hr_placeholder(g, HR_FLOAT, HR_SHAPE(2)), updates = hr_placeholder(g, HR_INT64, HR_SCALAR);
+    const hr_node done = hr_target(averaging(c, g, fed, cJSON_IsArray(counts) ? updates : (hr_node){0}));
+    golden_result result = initialize(g, s, &err) == HR_OK ? GOLDEN_AGREES : golden_differs(c, "%s", err.text);
+    for (int i = 0; i < cJSON_GetArraySize(steps) && result == GOLDEN_AGREES; i++) {
+        hr_tensor value;
+        if (!golden_tensor(cJSON_GetArrayItem(values, i), &value)) result = golden_differs(c, "a value does not read");
+        const int64_t count = cJSON_IsArray(counts) ? golden_number_int64(cJSON_GetArrayItem(counts, i)) : 0;
+        const hr_feed feeds[] = {{fed, value}, {updates, hr_tensor_of(HR_INT64, HR_SCALAR, &count)}};
+        if (hr_session_run(s, feeds, 2, &done, 1, NULL, &err) != HR_OK)
+            result = golden_differs(c, "%s", err.text);
+        else if (!compare_all(c, g, s, cJSON_GetArrayItem(steps, i)))
+            result = GOLDEN_DIFFERS;
+        golden_tensor_clear(&value);
+    }
+    hr_session_free(s);
+    hr_graph_free(g);
+    return result;
+}
+
+/* The variables of Adam for one in two pieces. */
+static golden_result run_names(golden_case *c)
+{
+    const cJSON *names = golden_whole(golden_get(golden_get(c->json, "expect"), "names")), *name;
+    hr_graph *g = hr_graph_new();
+    const hr_node w =
+        hr_get_variable(g, "s/w", HR_FLOAT, HR_SHAPE(4, 2), .partitioner = hr_fixed_size_partitioner(2, 0));
+    hr_minimize(hr_adam(0.1f, .v1 = true), hr_reduce_sum(hr_square(w)));
+    golden_result result = hr_graph_variables(g) == cJSON_GetArraySize(names)
+                               ? GOLDEN_AGREES
+                               : golden_differs(c, "%d variables", hr_graph_variables(g));
+    cJSON_ArrayForEach(name, names)
+    {
+        if (!hr_variable_named(g, name->valuestring)) result = golden_differs(c, "no variable %s", name->valuestring);
+    }
+    hr_graph_free(g);
+    return result;
+}
+
+/* One step of v1's optimizer of this kind on w, [3, 2], with a gradient of a shape that does not fit, or slices of which
+ * the second has the row `row`. */
+static hr_status refused_step(const char *kind, const double *row, hr_error *err)
+{
+    const hr_parameter parameters[] = {{"learning_rate", 0.1}, {"momentum", 0.9}};
+    const bool momentum = strcmp(kind, "momentum") == 0;
+    static const float grad[4];
+    const int64_t rows[] = {0, row ? (int64_t)*row : 0};
+    hr_graph *g = hr_graph_new();
+    hr_session *s = hr_session_new(g);
+    const hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(3, 2), .initializer = hr_zeros());
+    const hr_node values = hr_placeholder(g, HR_FLOAT, HR_UNKNOWN_SHAPE),
+                  indices = hr_placeholder(g, HR_INT64, HR_SHAPE(-1));
+    const hr_variable_gradient gradient = {w, row ? (hr_gradient){values, indices, hr_scalar(g, HR_INT64, 3)}
+                                                  : (hr_gradient){.values = values}};
+    const hr_node train = hr_target(
+        hr_apply_gradients(hr_optimizer_named(momentum || strcmp(kind, "gradient_descent") == 0 ? "sgd" : kind,
+                                              parameters, momentum ? 2 : 1, true),
+                           g, &gradient, 1, NULL));
+    const hr_feed feeds[] = {{values, hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2), grad)},
+                             {indices, hr_tensor_of(HR_INT64, HR_SHAPE(2), rows)}};
+    hr_status st = initialize(g, s, err);
+    if (st == HR_OK) st = hr_session_run(s, feeds, row ? 2 : 1, &train, 1, NULL, err);
+    hr_session_free(s);
+    hr_graph_free(g);
+    return st;
+}
+
+/* An optimizer that cannot be made, or what a graph refuses. */
+static hr_status refused_graph(const char *name, hr_error *err)
+{
+    hr_graph *g = hr_graph_new();
+    const hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(3, 2), .initializer = hr_zeros());
+    const hr_node constant = hr_reduce_sum(hr_scalar(g, HR_FLOAT, 1));
+    if (strcmp(name, "error_no_gradients") == 0)
+        hr_apply_gradients(hr_sgd(0.1f), g, &(hr_variable_gradient){.variable = w}, 1, NULL);
+    else if (strcmp(name, "error_no_path") == 0)
+        hr_minimize(hr_sgd(0.1f), constant);
+    else if (strcmp(name, "error_learning_rate_power") == 0)
+        hr_minimize(hr_ftrl(0.1f, .learning_rate_power = HR_F32(0.5f), .v1 = true), hr_reduce_sum(w));
+    else if (strcmp(name, "error_initial_accumulator") == 0)
+        hr_minimize(hr_adagrad(0.1f, .initial_accumulator_value = HR_F32(0), .v1 = true), hr_reduce_sum(w));
+    else if (strcmp(name, "error_ftrl_accumulator") == 0)
+        hr_minimize(hr_ftrl(0.1f, .initial_accumulator_value = HR_F32(-1), .v1 = true), hr_reduce_sum(w));
+    else if (strcmp(name, "error_ftrl_l1") == 0)
+        hr_minimize(hr_ftrl(0.1f, .l1_regularization_strength = -1, .v1 = true), hr_reduce_sum(w));
+    else if (strcmp(name, "piecewise_constant_error") == 0)
+        hr_piecewise_constant(hr_global_step(g), (const int64_t[]){1, 2}, NULL,
+                              2); /* too few values are not seen in C */
+    const hr_error *error = hr_graph_error(g);
+    if (error) *err = *error;
+    const hr_status st = error ? error->code : HR_OK;
+    hr_graph_free(g);
+    return st;
+}
+
+static golden_result run_error(golden_case *c)
+{
+    static const char *const kinds[] = {"gradient_descent", "adagrad", "adam", "momentum", "ftrl"};
+    const cJSON *expectation = golden_expectation(c->json, false);
+    hr_error err;
+    hr_status st;
+    golden_get(c->json, "name");
+    if (strcmp(c->name, "exponential_decay_error") == 0) {
+        /* Without a step there is no graph that could keep an error: the answer is no node. */
+        return hr_exponential_decay(0.1f, ((hr_node){0}), 1, 1).graph ? golden_differs(c, "expected no node")
+                                                                      : (golden_whole(expectation), GOLDEN_AGREES);
+    }
+    const double row = strstr(c->name, "negative") ? -1 : 3;
+    const char *kind = "adagrad";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strstr(c->name, kinds[i])) kind = kinds[i];
+    if (strstr(c->name, "_index_"))
+        st = refused_step(kind, &row, &err);
+    else if (strstr(c->name, "error_shape"))
+        st = refused_step("adagrad", NULL, &err);
+    else
+        st = refused_graph(c->name, &err);
+    if (st == HR_OK) return golden_differs(c, "expected an error");
+    return case_error_fits(c, expectation, &err) ? GOLDEN_AGREES : GOLDEN_DIFFERS;
+}
+
 static golden_result run_case(golden_case *c)
 {
     const char *kind = golden_text(c->json, "kind", "");
     if (strcmp(kind, "kernel") == 0) return run_kernel(c);
     if (strcmp(kind, "optimizer") == 0) return run_optimizer(c);
+    if (strcmp(kind, "schedule") == 0) return run_schedule(c);
+    if (strcmp(kind, "regularizer") == 0) return run_regularizer(c);
+    if (strcmp(kind, "average") == 0) return run_average(c);
+    if (strcmp(kind, "names") == 0) return run_names(c);
+    if (strcmp(kind, "error") == 0) return run_error(c);
     return golden_not_built(c, "%s", kind);
 }
 

@@ -124,12 +124,12 @@ static void sparse_and_dense_updates_agree(void **state)
 {
     (void)state;
     enum { ROWS = 300, IDS = 2000 };
-    static const char *const kinds[] = {"sgd", "adagrad", "ftrl", "adam"};
+    static const char *const kinds[] = {"sgd", "adagrad", "ftrl", "adam", "rmsprop"};
     static float values[IDS * 16], dense[ROWS * 16];
     static int64_t ids[IDS];
     hr_error err;
     for (int width = 1; width <= 16; width += 15)
-        for (int k = 0; k < 4; k++) {
+        for (int k = 0; k < 5; k++) {
             hr_graph *g = hr_graph_new();
             const hr_parameter rate = {"learning_rate", 0.1};
             hr_node a = hr_get_variable(g, "a", HR_FLOAT, HR_SHAPE(ROWS, width), .initializer = hr_ones());
@@ -220,6 +220,72 @@ static void a_schedule_takes_the_place_of_the_rate(void **state)
     hr_graph_free(g);
 }
 
+/* w is (3, 4), its gradient, too. */
+static float after_one_step(hr_optimizer *optimizer, int i)
+{
+    static const float start[] = {3, 4};
+    const hr_tensor value = hr_tensor_of(HR_FLOAT, HR_SHAPE(2), start);
+    hr_graph *g = hr_graph_new();
+    const hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2), .initializer = hr_initial_value(&value));
+    const hr_node train = hr_minimize(optimizer, hr_mul(hr_scalar(g, HR_FLOAT, 0.5), hr_reduce_sum(hr_square(w))));
+    hr_session *s = hr_session_new(g);
+    run(g, s, hr_global_variables_initializer(g));
+    run(g, s, train);
+    const float moved = value_at(s, g, "w", i);
+    hr_session_free(s);
+    hr_graph_free(g);
+    return moved;
+}
+
+static void gradients_are_clipped_as_asked(void **state)
+{
+    (void)state;
+    assert_near(after_one_step(hr_sgd(1, .clipnorm = 1), 0), 3 - 0.6, 1e-6);
+    assert_near(after_one_step(hr_sgd(1, .global_clipnorm = 2.5f), 1), 4 - 2, 1e-6);
+    assert_near(after_one_step(hr_sgd(1, .global_clipnorm = 50), 1), 0, 1e-6);
+    assert_near(after_one_step(hr_sgd(1, .clipvalue = 0.5f), 1), 3.5, 1e-6);
+    hr_optimizer *both = hr_sgd(1, .clipnorm = 1, .global_clipnorm = 1);
+    assert_string_equal(hr_optimizer_error(both)->kind, "optimizer.parameter");
+    hr_optimizer_free(both);
+}
+
+/* The variable loses rate * decay of itself, then moves by the gradient of what it was. */
+static void weights_decay_before_the_update(void **state)
+{
+    (void)state;
+    assert_near(after_one_step(hr_sgd(0.5f, .weight_decay = 0.1f), 0), 3 - 3 * 0.05 - 1.5, 1e-6);
+    assert_near(after_one_step(hr_adamw(0.1f, 0.5f), 1), 4 - 4 * 0.05 - 0.1, 1e-5);
+}
+
+static void lazy_adam_leaves_other_rows_alone(void **state)
+{
+    (void)state;
+    static const float grad[] = {1, 1};
+    static const int64_t rows[][1] = {{1}, {2}};
+    hr_error err;
+    for (int lazy = 0; lazy < 2; lazy++) {
+        hr_graph *g = hr_graph_new();
+        const hr_node table = hr_get_variable(g, "table", HR_FLOAT, HR_SHAPE(3, 2), .initializer = hr_ones());
+        const hr_node row = hr_placeholder(g, HR_INT64, HR_SHAPE(1));
+        const hr_tensor values = hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 2), grad);
+        const hr_variable_gradient gradient = {table, {hr_const(g, &values), row, hr_scalar(g, HR_INT64, 3)}};
+        const hr_node train = hr_target(hr_apply_gradients(hr_adam(0.1f, .lazy = lazy), g, &gradient, 1, NULL));
+        hr_session *s = hr_session_new(g);
+        run(g, s, hr_global_variables_initializer(g));
+        for (int i = 0; i < 2; i++) {
+            const hr_feed feed = {row, hr_tensor_of(HR_INT64, HR_SHAPE(1), rows[i])};
+            assert_ok(hr_session_run(s, &feed, 1, &train, 1, NULL, &err), &err);
+            if (i == 0) assert_near(value_at(s, g, "table", 2), 0.9, 1e-5);
+        }
+        if (lazy)
+            assert_near(value_at(s, g, "table", 2), 0.9, 1e-5);
+        else
+            assert_less(value_at(s, g, "table", 2), 0.87f);
+        hr_session_free(s);
+        hr_graph_free(g);
+    }
+}
+
 /* ---- what is refused ---- */
 
 static void bad_parameters_stick_and_come_out_of_the_graph(void **state)
@@ -235,8 +301,11 @@ static void bad_parameters_stick_and_come_out_of_the_graph(void **state)
     hr_graph_free(g);
     hr_optimizer *bad[] = {hr_adagrad(1, .initial_accumulator_value = HR_F32(-1)),
                            hr_ftrl(1, .initial_accumulator_value = HR_F32(-1)),
-                           hr_ftrl(1, .l1_regularization_strength = -1), hr_adagrad(NAN)};
-    for (int i = 0; i < 4; i++) {
+                           hr_ftrl(1, .l1_regularization_strength = -1),
+                           hr_adagrad(NAN),
+                           hr_adagrad(1, .initial_accumulator_value = HR_F32(0), .v1 = true),
+                           hr_sgd(1, .weight_decay = NAN)};
+    for (int i = 0; i < 6; i++) {
         assert_non_null(hr_optimizer_error(bad[i]));
         hr_optimizer_free(bad[i]);
     }
@@ -255,7 +324,7 @@ static void names_of_kinds_and_parameters_are_checked(void **state)
     assert_text_contains(hr_optimizer_error(o)->text, "learning_rate_power");
     hr_optimizer_free(o);
     o = hr_optimizer_named("fltr", &rate, 1, false);
-    assert_text_contains(hr_optimizer_error(o)->text, "adagrad, adam, ftrl, sgd");
+    assert_text_contains(hr_optimizer_error(o)->text, "adadelta, adagrad, adagrad_da, adam, adamax, ftrl, nadam, ");
     hr_optimizer_free(o);
     for (int i = 0; hr_optimizer_kind_at(i); i++) {
         o = hr_optimizer_named(hr_optimizer_kind_at(i), NULL, 0, false);
@@ -301,6 +370,9 @@ int main(void)
         cmocka_unit_test(sparse_and_dense_updates_agree),
         cmocka_unit_test(a_row_out_of_range_changes_nothing),
         cmocka_unit_test(decay_lowers_the_learning_rate),
+        cmocka_unit_test(gradients_are_clipped_as_asked),
+        cmocka_unit_test(weights_decay_before_the_update),
+        cmocka_unit_test(lazy_adam_leaves_other_rows_alone),
         cmocka_unit_test(a_schedule_takes_the_place_of_the_rate),
         cmocka_unit_test(bad_parameters_stick_and_come_out_of_the_graph),
         cmocka_unit_test(names_of_kinds_and_parameters_are_checked),

@@ -30,7 +30,7 @@ static const hr_rule *rule_named(const char *name)
 }
 
 typedef struct row {
-    float w[N], a[N], b[N], g[N];
+    float w[N], a[N], b[N], c[N], g[N];
 } row;
 
 static float random_value(uint64_t n, float low, float high)
@@ -44,6 +44,7 @@ static void fill(row *r)
         r->w[i] = random_value((uint64_t)i * 4, -2, 2);
         r->a[i] = random_value((uint64_t)i * 4 + 1, 0.01f, 3);
         r->b[i] = random_value((uint64_t)i * 4 + 2, 0.01f, 3);
+        r->c[i] = random_value((uint64_t)i * 4 + 2, 0.01f, 4);
         r->g[i] = random_value((uint64_t)i * 4 + 3, -1, 1);
     }
 }
@@ -56,7 +57,7 @@ static void run(hr_rule_f32 *rule, row *r, const float *p)
 {
     fill(r);
     /* From an odd place, so that nothing is aligned. */
-    for (int step = 0; step < 3; step++) rule(r->w + 1, r->a + 1, r->b + 1, r->g + 1, N - 1, p);
+    for (int step = 0; step < 3; step++) rule(r->w + 1, r->a + 1, r->b + 1, r->c + 1, r->g + 1, N - 1, p);
 }
 
 static void vector_variants_give_the_same_bits_as_plain_c(void **state)
@@ -99,7 +100,7 @@ static void ftrl_follows_the_formula(void **state)
     static row r, before;
     fill(&before);
     r = before;
-    hr_rule_choose(rule_named("ftrl"))(r.w, r.a, r.b, r.g, N, p);
+    hr_rule_choose(rule_named("ftrl"))(r.w, r.a, r.b, r.c, r.g, N, p);
     int zeros = 0;
     for (int i = 0; i < N; i++) {
         const double g = (double)before.g[i], w = (double)before.w[i], n = (double)before.a[i], more = n + g * g;

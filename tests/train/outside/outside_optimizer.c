@@ -50,7 +50,7 @@ static const char *signs_title(const hr_optimizer *o)
 
 static int signs_slots(const hr_optimizer *o, const hr_slot **slot)
 {
-    static const hr_slot all[] = {{"m", 0}};
+    static const hr_slot all[] = {{.name = "m"}};
     (void)o;
     *slot = all;
     return 1;
@@ -91,5 +91,5 @@ const hr_optimizer_kind outside_signs = {
 hr_optimizer *outside_signs_new(double rate)
 {
     const double *given[HR_MAX_PARAMETERS] = {&rate};
-    return hr_optimizer_new(&outside_signs, given, false, (hr_node){0});
+    return hr_optimizer_new(&outside_signs, given, NULL);
 }

@@ -246,7 +246,7 @@ static void an_optimizer_that_lies_is_an_error(void **state)
         hr_graph *g = hr_graph_new();
         hr_error err = {0};
         hr_node v = hr_get_variable(g, "v", HR_FLOAT, HR_SHAPE(3), .initializer = hr_ones());
-        hr_node train = hr_minimize(hr_optimizer_new(&down, given, false, (hr_node){0}), hr_reduce_sum(hr_square(v)));
+        hr_node train = hr_minimize(hr_optimizer_new(&down, given, NULL), hr_reduce_sum(hr_square(v)));
         hr_node init = hr_global_variables_initializer(g);
         hr_session *s = hr_session_new(g);
         hr_status st = hr_session_run(s, NULL, 0, &init, 1, NULL, &err);

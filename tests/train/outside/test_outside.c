@@ -215,7 +215,7 @@ static void kinds_of_optimizers_of_older_and_newer_headers_fit(void **state)
                  {NULL, "optimizer.abi"},
                  {&outside_signs, NULL}};
     for (int i = 0; i < 7; i++) {
-        hr_optimizer *o = hr_optimizer_new(cases[i].kind, i < 6 ? given : NULL, false, (hr_node){0});
+        hr_optimizer *o = hr_optimizer_new(cases[i].kind, i < 6 ? given : NULL, NULL);
         if (cases[i].error)
             assert_string_equal(hr_optimizer_error(o)->kind, cases[i].error);
         else
@@ -225,7 +225,7 @@ static void kinds_of_optimizers_of_older_and_newer_headers_fit(void **state)
     const hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(1), .initializer = hr_zeros());
     hr_tensor out =
         trained(w, hr_reduce_sum(w),
-                hr_optimizer_new(&older, (const double *[]){&(double){1}, NULL, NULL}, false, (hr_node){0}));
+                hr_optimizer_new(&older, (const double *[]){&(double){1}, NULL, NULL}, NULL));
     assert_float_equal(*(const float *)out.data, -2, 0);
     hr_tensor_clear(&out);
 }
