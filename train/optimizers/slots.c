@@ -36,10 +36,13 @@ static bool is_below(const char *name, const char *scope)
     return strncmp(name, scope, size) == 0 && (name[size] == '/' || name[size] == 0);
 }
 
-static bool is_taken(hr_graph *g, const char *scope)
+/* A counter of iterations that was made beforehand, "Adam/iter", does not count. */
+static bool is_taken(const hr_minimizer *t, const char *scope)
 {
-    for (int i = 0; i < hr_graph_variables(g); i++)
-        if (is_below(hr_graph_variable(g, i)->name, scope)) return true;
+    for (int i = 0; i < hr_graph_variables(t->g); i++) {
+        const hr_variable_info *info = hr_graph_variable(t->g, i);
+        if (is_below(info->name, scope) && info->handle.id != t->iterations.id) return true;
+    }
     return false;
 }
 
@@ -47,7 +50,7 @@ static void find_scope(hr_minimizer *t)
 {
     const char *name = hr__optimizer_title(t->optimizer);
     snprintf(t->scope, sizeof t->scope, "%s%s", t->prefix, name);
-    for (int i = 1; !t->optimizer->common.v1 && !hr_graph_is_eager(t->g) && is_taken(t->g, t->scope); i++)
+    for (int i = 1; !t->optimizer->common.v1 && !hr_graph_is_eager(t->g) && is_taken(t, t->scope); i++)
         snprintf(t->scope, sizeof t->scope, "%s%s_%d", t->prefix, name, i);
 }
 
@@ -126,9 +129,9 @@ static void use_ops(hr_minimizer *t)
 void hr__minimizer_begin(hr_minimizer *t, const hr_minimize_opts *opts)
 {
     use_ops(t);
+    t->iterations = opts->global_step;
     find_scope(t);
     make_hyper(t);
-    t->iterations = opts->global_step;
     if (!t->iterations.graph && !t->optimizer->common.v1)
         t->iterations = hr_minimizer_variable(t, t->scope, "iter", HR_INT64, HR_SCALAR, 0);
     char scope[HR_MAX_SCOPE + 1];

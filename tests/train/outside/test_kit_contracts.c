@@ -215,7 +215,7 @@ static hr_node down_update(hr_minimizer *t, const hr_minimize_target *v)
 
 static int down_slots(const hr_optimizer *o, const hr_slot **slot)
 {
-    static const hr_slot list[] = {{"one", 77}};
+    static const hr_slot list[] = {{.name = "one", .initial = 77}};
     (void)o;
     *slot = list;
     return way == SLOTS ? HR_MAX_SLOTS + 1 : way == SLOT ? 1 : 0;
