@@ -1,7 +1,9 @@
 /* Rows summed, multiplied or compared by index: SegmentSum and its kin, of ids in order, and UnsortedSegmentSum and its
- * kin, which drop rows of negative ids. */
+ * kin, which drop rows of negative ids; SparseSegmentSum and its kin, of rows that are taken by index. */
 #include <float.h>
 #include <headrace/kernels.h>
+#include <math.h>
+#include <stdio.h>
 
 /* ---- loops ---- */
 
@@ -57,6 +59,15 @@ typedef struct segment {
 #define DIVISOR_u64 uint64_t
 HR_EACH_TYPE(SUMS, ~, ~, floats, halves, complexes, ints)
 
+#define ROOTS(T, V, U, D, S, A, B)                                                                                     \
+    static void root_##S(void *out, int64_t n, int64_t rows)                                                           \
+    {                                                                                                                  \
+        const V root = (V)sqrt((double)rows);                                                                          \
+        for (int64_t i = 0; i < n; i++) ((T *)out)[i] = HR_PUT(S, T, HR_GET(S, ((T *)out)[i]) / root);                 \
+    }                                                                                                                  \
+    static const segment root_of_##S = {zero_##S, sum_fold_##S, zero_##S, root_##S};
+HR_EACH_TYPE(ROOTS, ~, ~, floats, halves)
+
 #define EXTREMES(T, V, U, D, S, A, B)                                                                                  \
     SET(least, T, S, LEAST_##S)                                                                                        \
     SET(most, T, S, MOST_##S)                                                                                          \
@@ -92,41 +103,147 @@ HR_EACH_TYPE(EXTREMES, ~, ~, floats, halves, ints)
 
 /* ---- ids in order ---- */
 
-static hr_status segment_check(const hr_kernel *k, hr_error *err)
+/* Inputs are data, ids; or data, indices of its rows, ids, and maybe the number of segments. */
+static hr_status segment_check(const hr_kernel *k, const hr_tensor *rows, const hr_tensor *ids, hr_error *err)
 {
-    const hr_tensor *data = k->input[0], *ids = k->input[1];
-    if (ids->shape.rank != 1 || data->shape.rank < 1 || ids->count != data->shape.dims[0])
+    const hr_tensor *data = k->input[0];
+    const int64_t height = data->shape.rank > 0 ? data->shape.dims[0] : 0;
+    if (ids->shape.rank != 1 || data->shape.rank < 1 || (rows && rows->shape.rank != 1) ||
+        ids->count != (rows ? rows->count : height))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected an id for each row of data");
-    for (int64_t i = 0; i < ids->count; i++)
+    for (int64_t i = 0; i < ids->count; i++) {
         if (hr_int_at(ids, i) < (i ? hr_int_at(ids, i - 1) : 0))
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected segment ids >= 0 that rise, got %lld",
                            (long long)hr_int_at(ids, i));
+        if (rows && (hr_int_at(rows, i) < 0 || hr_int_at(rows, i) >= height))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "indices[%lld] = %lld is out of range [0, %lld)",
+                           (long long)i, (long long)hr_int_at(rows, i), (long long)height);
+    }
     return HR_OK;
 }
 
 static hr_status segment_compute(hr_kernel *k, hr_error *err)
 {
     const segment *s = hr_kernel_chosen(k)->more;
-    const hr_tensor *data = k->input[0], *ids = k->input[1];
+    const hr_tensor *data = k->input[0], *rows = k->inputs > 2 ? k->input[1] : NULL, *ids = k->input[rows ? 2 : 1];
     hr_tensor *out;
-    HR_TRY(segment_check(k, err));
+    HR_TRY(segment_check(k, rows, ids, err));
     hr_shape shape = data->shape;
-    HR_TRY(hr_dim_add(ids->count ? hr_int_at(ids, ids->count - 1) : -1, 1, &shape.dims[0], err));
-    if (ids->count == 0) shape.dims[0] = 0;
+    int64_t needed = 0;
+    if (ids->count) HR_TRY(hr_dim_add(hr_int_at(ids, ids->count - 1), 1, &needed, err));
+    shape.dims[0] = k->inputs < 4 ? needed : k->input[3]->count == 1 ? hr_int_at(k->input[3], 0) : -1;
+    if (shape.dims[0] < needed)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected segment ids below num_segments");
     HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
     const size_t row = hr_bytes_from_axis(data, 1);
     const int64_t width = (int64_t)(row / hr_dtype_size(data->dtype));
     char *to = out->data;
-    for (int64_t i = 0, next = 0; i < ids->count && width;) {
+    int64_t next = 0;
+    for (int64_t i = 0; i < ids->count && width;) {
         const int64_t id = hr_int_at(ids, i), first = i;
         for (; next < id; next++) s->gap(to + (size_t)next * row, width);
         s->begin(to + (size_t)id * row, width);
         for (; i < ids->count && hr_int_at(ids, i) == id; i++)
-            s->fold(to + (size_t)id * row, (const char *)data->data + (size_t)i * row, width);
+            s->fold(to + (size_t)id * row, (const char *)data->data + (size_t)(rows ? hr_int_at(rows, i) : i) * row,
+                    width);
         if (s->end) s->end(to + (size_t)id * row, width, i - first);
         next = id + 1;
     }
+    for (; next < shape.dims[0] && width; next++) s->gap(to + (size_t)next * row, width);
     return HR_OK;
+}
+
+/* ---- rows by index: their derivatives ---- */
+
+static hr_status chosen_shape(hr_infer *s, hr_error *err)
+{
+    const hr_tensor *count = s->inputs > 3 ? hr_infer_value(s, 3) : NULL;
+    if (count && (count->count != 1 || hr_int_at(count, 0) < 0)) return hr_infer_refuse(s, err, "one number >= 0");
+    if (count && s->output[0].rank > 0 && s->outputs == 1) s->output[0].dims[0] = hr_int_at(count, 0);
+    return HR_OK;
+}
+
+/* Row indices[i] of the output gets row ids[i] of the gradient, by 1, 1 / n or 1 / sqrt(n) of a segment of n rows. Of the
+ * second version the output has those rows alone that the indices name, and says which. */
+typedef struct chosen_work {
+    const hr_tensor *grad, *rows, *ids;
+    const int64_t *place, *counts; /* of a row in the output; of a segment */
+    hr_tensor *out;
+} chosen_work;
+
+#define CHOSEN(T, V, U, D, S, NAME, SCALE)                                                                             \
+    static void NAME##_##S(const chosen_work *w)                                                                       \
+    {                                                                                                                  \
+        const int64_t width = (int64_t)(hr_bytes_from_axis(w->grad, 1) / sizeof(T));                                   \
+        for (int64_t i = 0; i < w->rows->count; i++) {                                                                 \
+            const int64_t id = hr_int_at(w->ids, i);                                                                   \
+            const V n = (V)w->counts[id], scale = (V)(SCALE);                                                          \
+            const T *from = (const T *)w->grad->data + id * width;                                                     \
+            T *to = (T *)w->out->data + w->place[hr_int_at(w->rows, i)] * width;                                       \
+            (void)n;                                                                                                   \
+            for (int64_t j = 0; j < width; j++) to[j] = HR_PUT(S, T, HR_GET(S, to[j]) + HR_GET(S, from[j]) * scale);   \
+        }                                                                                                              \
+    }
+HR_EACH_TYPE(CHOSEN, by_sum, 1, floats, halves)
+HR_EACH_TYPE(CHOSEN, by_mean, 1 / n, floats, halves)
+HR_EACH_TYPE(CHOSEN, by_sqrt, (1 / sqrt((double)n)), floats, halves)
+
+static hr_status chosen_compute(hr_kernel *k, hr_error *err)
+{
+    chosen_work w = {.grad = k->input[0], .rows = k->input[1], .ids = k->input[2]};
+    const int64_t height = k->input[3]->count == 1 ? hr_int_at(k->input[3], 0) : -1;
+    if (height < 0 || w.grad->shape.rank < 1 || w.rows->shape.rank != 1 || w.ids->shape.rank != 1 ||
+        w.rows->count != w.ids->count || height > HR_MAX_VALUES)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected an id for each index, and output_dim0 >= 0");
+    const int64_t segments = w.grad->shape.dims[0];
+    int64_t *place = hr_kernel_temp(k, sizeof *place * (size_t)(height + 1));
+    int64_t *counts = hr_kernel_temp(k, sizeof *counts * (size_t)(segments + 1));
+    if (!place || !counts) return hr_no_memory(err, "segments");
+    for (int64_t i = 0; i < height; i++) place[i] = k->outputs == 1 ? i : -1;
+    memset(counts, 0, sizeof *counts * (size_t)segments);
+    for (int64_t i = 0; i < w.ids->count; i++) {
+        const int64_t id = hr_int_at(w.ids, i), row = hr_int_at(w.rows, i);
+        if (id < 0 || id >= segments || row < 0 || row >= height)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected an id below %lld and an index below %lld",
+                           (long long)segments, (long long)height);
+        counts[id]++;
+        place[row] = row;
+    }
+    hr_shape shape = w.grad->shape;
+    hr_tensor *chosen;
+    shape.dims[0] = height;
+    if (k->outputs == 2) {
+        int64_t rows = 0;
+        for (int64_t i = 0; i < height; i++) rows += place[i] >= 0;
+        HR_TRY(hr_kernel_output(k, 1, HR_SHAPE(rows), &chosen, err));
+        shape.dims[0] = rows;
+        rows = 0;
+        for (int64_t i = 0; i < height; i++) {
+            if (place[i] < 0) continue;
+            HR_TRY(hr_put_int(chosen, rows, i, err));
+            place[i] = rows++;
+        }
+    }
+    HR_TRY(hr_kernel_output(k, 0, shape, &w.out, err));
+    if (w.out->count) memset(w.out->data, 0, (size_t)w.out->count * hr_dtype_size(w.out->dtype));
+    w.place = place;
+    w.counts = counts;
+    ((void (*)(const chosen_work *))hr_kernel_chosen(k)->run)(&w);
+    return HR_OK;
+}
+
+/* By data: the op's own name, and "Grad" in place of "WithNumSegments"; slices where the op asks for them. */
+static void chosen_gradient(hr_backward *b)
+{
+    const char *op = hr_node_op(b->node);
+    const bool slices = hr_attr_bool(b->node, "sparse_gradient");
+    char name[64];
+    snprintf(name, sizeof name, "%.*sGrad%s", (int)strcspn(op, "W"), op, slices ? "V2" : "");
+    const hr_node one = hr_ints(b->graph, HR_I64(1), 1), shape = hr_shape_of(b->input[0]);
+    const hr_node height =
+        hr_reshape(hr_slice(shape, hr_ints(b->graph, HR_I64(0), 1), one), hr_ints(b->graph, NULL, 0));
+    const hr_node by = hr_new_node(b->graph, name, HR_INPUTS(b->grad[0], b->input[1], b->input[2], height));
+    b->out[0] = slices ? (hr_gradient){by, hr_node_output(by, 1), shape} : hr_dense_gradient(by);
 }
 
 /* ---- ids in any order ---- */
@@ -268,7 +385,25 @@ HR_UNARY_GRADIENT(prod, prod_slope(b, g, x, y))
         .gradient = GRADIENT,                                                                                          \
     }
 
+#define CHOSEN_OP(NAME, SHAPES, COMPUTE, GRADIENT, KERNELS)                                                            \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .kernels = KERNELS, .types = "Tidx:indices; Tsegmentids:indices",      \
+        .shapes = SHAPES, .shape = chosen_shape, .compute = COMPUTE, .gradient = GRADIENT,                             \
+    }
+#define CHOSEN_OPS(NAME, SEGMENT, BACK, ...)                                                                           \
+    CHOSEN_OP(NAME, "[?,...], [n], [n] -> [?,...]", segment_compute, chosen_gradient,                                  \
+              HR_KERNEL_STRUCTS(SEGMENT, __VA_ARGS__)),                                                                \
+        CHOSEN_OP(NAME "WithNumSegments", "[?,...], [n], [n], ? -> [?,...]", segment_compute, chosen_gradient,         \
+                  HR_KERNEL_STRUCTS(SEGMENT, __VA_ARGS__)),                                                            \
+        CHOSEN_OP(NAME "Grad", "[?,...], [n], [n], [] -> [?,...]", chosen_compute, NULL,                               \
+                  HR_KERNELS(BACK, floats, halves)),                                                                   \
+        CHOSEN_OP(NAME "GradV2", "[?,...], [n], [n], [] -> [?,...], [?]", chosen_compute, NULL,                        \
+                  HR_KERNELS(BACK, floats, halves))
+
 const hr_graph_op hr_graph_ops_segment_ops[] = {
+    CHOSEN_OPS("SparseSegmentSum", sum, by_sum, floats, halves, ints),
+    CHOSEN_OPS("SparseSegmentMean", mean, by_mean, floats, halves),
+    CHOSEN_OPS("SparseSegmentSqrtN", root_of, by_sqrt, floats, halves),
     SORTED("SegmentSum", sum_gradient, sum, floats, halves, complexes, ints),
     SORTED("SegmentMean", mean_gradient, mean, floats, halves, complexes, ints),
     SORTED("SegmentProd", prod_gradient, prod, floats, halves, complexes, ints),

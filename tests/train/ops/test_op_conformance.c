@@ -90,6 +90,9 @@ static const struct {
 } no_results[] = {
     {"FusedBatchNormV2", "images, and vectors of their channels"},
     {"FusedBatchNormV3", "images, and vectors of their channels"},
+    {"SparseConcat", "indices, values and shapes of two sparse tensors"},
+    {"SparseCross", "indices in order, of columns of as many rows"},
+    {"SparseCrossV2", "indices in order, of columns of as many rows"},
     {"ParseExampleV2", "four vectors and five lists must have the same lengths: test_parse_example_op.c, golden cases"},
 };
 
