@@ -160,8 +160,8 @@ HR_API void hr_walk_copy(hr_kernel *k, hr_walk *w, size_t size);
  *     HR_SAME_SHAPE_OP("Square", 0, .3, .kernels = HR_KERNELS(square, floats, halves, ints), .gradient = square_gradient),
  *
  * The sets: floats (float, double), halves (float16, bfloat16), signed_ints, unsigned_ints, ints (both), complexes,
- * bools, strings; any (all types of values, of which `widths` has one loop a size: _w1, _w2, _w4, _w8, _w16). A set calls
- * X(T, V, U, DTYPE, SUFFIX, ...): V is T as a value to compute with. */
+ * bools, quantised, strings; any (all types of values, of which `widths` has one loop a size: _w1, _w2, _w4, _w8, _w16).
+ * A set calls X(T, V, U, DTYPE, SUFFIX, ...): V is T as a value to compute with. */
 typedef struct hr_half {
     uint16_t bits;
 } hr_half;
@@ -250,6 +250,13 @@ static inline hr_bfloat16 hr_bfloat16_put(float value)
     X(double _Complex, double _Complex, double _Complex, HR_COMPLEX128, c128, __VA_ARGS__)
 /* Bool. */
 #define HR_SET_bools(X, ...) X(bool, bool, bool, HR_BOOL, bit, __VA_ARGS__)
+/* Quantised whole numbers. */
+#define HR_SET_quantised(X, ...)                                                                                       \
+    X(int8_t, int8_t, uint32_t, HR_QINT8, q8, __VA_ARGS__)                                                             \
+    X(uint8_t, uint8_t, uint32_t, HR_QUINT8, qu8, __VA_ARGS__)                                                         \
+    X(int16_t, int16_t, uint32_t, HR_QINT16, q16, __VA_ARGS__)                                                         \
+    X(uint16_t, uint16_t, uint32_t, HR_QUINT16, qu16, __VA_ARGS__)                                                     \
+    X(int32_t, int32_t, uint32_t, HR_QINT32, q32, __VA_ARGS__)
 /* String. */
 #define HR_SET_strings(X, ...) X(hr_view, hr_view, hr_view, HR_STRING, text, __VA_ARGS__)
 /* A value of 16 bytes, to be copied. */

@@ -68,6 +68,8 @@ static const struct {
     {"FusedBatchNormV2", "it takes float32, of which no differences are taken: golden cases have it"},
     {"FusedBatchNormV3", "it takes float32, of which no differences are taken: golden cases have it"},
     {"LRN", "it takes float32, of which no differences are taken: golden cases have it"},
+    {"QuantizeAndDequantizeV2", "it makes steps, and its derivative is as if it made none"},
+    {"QuantizeAndDequantizeV3", "it makes steps, and its derivative is as if it made none"},
     {"AvgPoolGrad", "no random shapes fit; its derivative is AvgPool, which is compared"},
     {"DepthwiseConv2dNativeBackpropFilter", "no random shapes fit; it is DepthwiseConv2dNative's, which is compared"},
     {"DepthwiseConv2dNativeBackpropInput", "no random shapes fit; it is DepthwiseConv2dNative's, which is compared"},
