@@ -330,7 +330,7 @@ typedef struct hr_run_opts {
     double timeout; /* in seconds; INFINITY: none; default: the session's. After it, no node begins, and the run fails
                      * with HR_DEADLINE_EXCEEDED, "session.timeout". A kernel that has begun ends first */
     int64_t memory_limit; /* bytes that the tensors of the run and the memory that its kernels work with may take at
-                           * a time, of strings without their texts; default: the session's. The node that asks for
+                           * a time, texts of strings, too; default: the session's. The node that asks for
                            * more fails with HR_RESOURCE_EXHAUSTED, "session.memory", and no memory is taken */
     hr_run_stats **stats; /* gives what the nodes did, also of a run that fails; NULL if it does not begin. Default:
                            * nothing is recorded */

@@ -83,13 +83,29 @@ hr_status hr_kernel_begin_output(hr_kernel *k, int i, hr_shape shape, hr_tensor 
     return scratch->data ? HR_OK : hr_no_memory(err, "a tensor");
 }
 
+/* As hr_tensor_strings, in memory of the session, which the run's limit counts. */
+static hr_status give_strings(hr_kernel *k, int i, hr_shape shape, const hr_view *values, hr_error *err)
+{
+    const int64_t count = hr_shape_count(shape);
+    size_t bytes = 0;
+    for (int64_t n = 0; n < count; n++) bytes += (size_t)values[n].size;
+    hr_buffer *buffer = hr_kernel_buffer(k, (size_t)count * sizeof *values + bytes);
+    if (!buffer) return hr_no_memory(err, "strings");
+    hr_tensor out = hr_tensor_of(HR_STRING, shape, hr_buffer_data(buffer));
+    out.buffer = buffer;
+    hr_view *view = out.data;
+    char *at = (char *)(view + count);
+    for (int64_t n = 0; n < count; at += view[n++].size) {
+        view[n] = (hr_view){at, values[n].size};
+        if (values[n].size) memcpy(at, values[n].data, (size_t)values[n].size);
+    }
+    hr_kernel_give(k, i, out);
+    return HR_OK;
+}
+
 hr_status hr_kernel_end_output(hr_kernel *k, int i, const hr_tensor *scratch, const hr_tensor *out, hr_error *err)
 {
-    hr_tensor owned;
-    if (out != scratch) return HR_OK;
-    HR_TRY(hr_tensor_strings(&owned, out->shape, out->data, err));
-    hr_kernel_give(k, i, owned);
-    return HR_OK;
+    return out == scratch ? give_strings(k, i, out->shape, out->data, err) : HR_OK;
 }
 
 hr_status hr_kernel_copy(hr_kernel *k, int i, hr_shape shape, const void *data, hr_error *err)
@@ -144,7 +160,6 @@ void hr_strings_free(hr_strings *s)
 
 static hr_status strings_make(const hr_strings *s, hr_kernel *k, int i, hr_shape shape, hr_error *err)
 {
-    hr_tensor owned;
     if (s->failed) return hr_no_memory(err, "strings");
     if (s->count != hr_shape_count(shape))
         return hr_fail(err, HR_INTERNAL, "graph.failed", "expected strings for all of a shape, got %lld",
@@ -153,9 +168,7 @@ static hr_status strings_make(const hr_strings *s, hr_kernel *k, int i, hr_shape
     if (!views) return hr_no_memory(err, "strings");
     for (int64_t n = 0, from = 0; n < s->count; from = s->end[n++])
         views[n] = (hr_view){s->bytes ? s->bytes + from : "", s->end[n] - from};
-    HR_TRY(hr_tensor_strings(&owned, shape, views, err));
-    hr_kernel_give(k, i, owned);
-    return HR_OK;
+    return give_strings(k, i, shape, views, err);
 }
 
 hr_status hr_strings_give(hr_strings *s, hr_kernel *k, int i, hr_shape shape, hr_error *err)

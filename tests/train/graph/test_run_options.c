@@ -267,6 +267,25 @@ static void what_kernels_work_with_counts(void **state)
     assert_text_contains(err.text, "node 'Scratch' (Test>Scratch)");
 }
 
+static void texts_of_strings_count(void **state)
+{
+    (void)state;
+    enum { SIZE = 100000 };
+    hr_error err;
+    hr_tensor out;
+    char *bytes = calloc(1, SIZE);
+    const hr_view text = {bytes, SIZE};
+    const hr_node x = hr_placeholder(g, HR_STRING, HR_SCALAR), y = hr_new_node(g, "Add", HR_INPUTS(x, x));
+    const hr_feed feed = {x, hr_tensor_of(HR_STRING, HR_SCALAR, &text)};
+    assert_status(hr_session_run_with(s, &feed, 1, &y, 1, &out, HR_RUN_OPTS(.memory_limit = SIZE), &err),
+                  HR_RESOURCE_EXHAUSTED);
+    assert_string_equal(err.kind, "session.memory");
+    assert_ok(hr_session_run_with(s, &feed, 1, &y, 1, &out, HR_RUN_OPTS(.memory_limit = 4 * SIZE), &err), &err);
+    assert_int_equal(((const hr_view *)out.data)->size, 2 * SIZE);
+    hr_tensor_clear(&out);
+    free(bytes);
+}
+
 /* What stays of a run, in a variable or with the user, outlives what counted it. */
 static void values_outlive_the_run_that_was_counted(void **state)
 {
@@ -555,6 +574,7 @@ int main(void)
         IN_A_SESSION(a_huge_tensor_is_refused_before_it_is_allocated),
         IN_A_SESSION(memory_that_is_given_back_may_be_taken_again),
         IN_A_SESSION(what_kernels_work_with_counts),
+        IN_A_SESSION(texts_of_strings_count),
         IN_A_SESSION(values_outlive_the_run_that_was_counted),
         IN_A_SESSION(a_kernel_has_as_many_workers_as_it_may_have),
         IN_A_SESSION(nodes_of_functions_are_recorded_with_their_calls),
