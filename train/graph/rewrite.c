@@ -430,6 +430,13 @@ static hr_node resolve(const hr_rewrite *r, hr_node node)
 
 hr_node hr_rewrite_input(const hr_rewrite *r, hr_node node, int i) { return resolve(r, hr_node_input(node, i)); }
 
+/* What goes wrong in a node of a pass is said of the user's node. */
+static void stand_for(hr__node *made, const hr__node *old)
+{
+    made->name = old->name;
+    if (!made->made.file) made->made = old->made;
+}
+
 /* For a tool, an older node in the place of what is fetched would have another name: an Identity stands between. */
 hr_status hr_rewrite_replace(hr_rewrite *r, hr_node old, hr_node by, hr_error *err)
 {
@@ -443,6 +450,7 @@ hr_status hr_rewrite_replace(hr_rewrite *r, hr_node old, hr_node by, hr_error *e
         by = hr_new_node(r->g, "Identity", .name = n->name, HR_INPUTS(by));
         if (!hr_node_exists(by)) return HR_OK; /* the error is the graph's */
     }
+    if (!nothing && by.id >= r->begun && !r->for_tool) stand_for(hr__node_of(by), n);
     by = nothing ? (hr_node){r->g, -1, -1} : resolve(r, old.output < 0 ? hr_target(by) : by);
     if (by.id == old.id && by.output == old.output) return HR_OK;
     if (!r->place[old.id]) r->place[old.id] = hr__arena_get(&r->arena, sizeof(hr_node) * ((size_t)n->outputs + 1));

@@ -109,6 +109,29 @@ static void without_a_line_it_is_that_of_the_scope(void **state)
     hr_session_free(s);
 }
 
+static void divide(hr_graph *body, hr_node *results, void *user)
+{
+    results[0] = hr_new_node(body, "FloorDiv", HR_INPUTS(hr_scalar(body, HR_INT32, 1), *(const hr_node *)user));
+}
+
+/* The pass `branches` calls the branch that is known to be taken. */
+static void what_a_pass_made_stands_for_a_node_of_the_graph(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_tensor value;
+    hr_node out, x = hr_placeholder(g, HR_INT32, HR_SCALAR), yes = hr_scalar(g, HR_BOOL, 1);
+    const int line = __LINE__ + 1;
+    hr_cond(yes, divide, divide, &x, &out, 1);
+    hr_session *s = hr_session_new(g, .workers = &(int){0}, .passes = "branches");
+    const hr_feed zero = {x, hr_tensor_of(HR_INT32, HR_SCALAR, &(int32_t){0})};
+    char expected[120];
+    snprintf(expected, sizeof expected, "node 'cond' (PartitionedCall), made at test_made_at.c:%d: ", line);
+    assert_not_ok(hr_session_run(s, &zero, 1, &out, 1, &value, &err));
+    assert_text_begins(err.text, expected);
+    hr_session_free(s);
+}
+
 /* A binding has lines of another language. */
 static void a_binding_says_its_own_places(void **state)
 {
@@ -148,6 +171,7 @@ int main(void)
         IN_A_GRAPH(what_the_library_makes_is_made_where_it_was_called),
         IN_A_GRAPH(a_loop_and_what_is_in_it_have_lines_of_their_own),
         IN_A_GRAPH(without_a_line_it_is_that_of_the_scope),
+        IN_A_GRAPH(what_a_pass_made_stands_for_a_node_of_the_graph),
         IN_A_GRAPH(a_binding_says_its_own_places),
         IN_A_GRAPH(places_may_be_in_places_without_end),
     };
