@@ -283,6 +283,46 @@ static hr_status set_diag_compute(hr_kernel *k, hr_error *err)
     return hr_kernel_end_output(k, 0, &scratch, out, err);
 }
 
+/* ---- MatrixBandPart: zeros outside of a band around the diagonal; a width below 0 is no bound ---- */
+
+static hr_status band_width(const char *what, const hr_tensor *width, int64_t most, int64_t *out, hr_error *err)
+{
+    HR_TRY(hr_expect_rank(what, width->shape, 0, err));
+    *out = hr_int_at(width, 0);
+    if (*out <= most) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range", "%s must be negative or at most %lld, got %lld", what,
+                   (long long)most, (long long)*out);
+}
+
+static hr_status band_part_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *in = k->input[0];
+    const size_t size = hr_dtype_size(in->dtype);
+    int64_t lower, upper;
+    hr_tensor *out;
+    if (in->shape.rank < 2)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "input must be at least 2-dim, got rank %d",
+                       in->shape.rank);
+    const int64_t rows = in->shape.dims[in->shape.rank - 2], columns = in->shape.dims[in->shape.rank - 1];
+    HR_TRY(band_width("num_lower", k->input[1], rows, &lower, err));
+    HR_TRY(band_width("num_upper", k->input[2], columns, &upper, err));
+    HR_TRY(hr_kernel_output(k, 0, in->shape, &out, err));
+    if (out->count) memset(out->data, 0, (size_t)out->count * size);
+    for (int64_t r = 0; columns > 0 && r < out->count / columns; r++) {
+        const int64_t row = r % rows;
+        const int64_t first = lower < 0 || row < lower ? 0 : row - lower;
+        const int64_t last = upper < 0 || columns - row <= upper ? columns : row + upper + 1;
+        const size_t at = (size_t)(r * columns + first) * size;
+        if (first < last) memcpy((char *)out->data + at, (const char *)in->data + at, (size_t)(last - first) * size);
+    }
+    return HR_OK;
+}
+
+static void band_part_gradient(hr_backward *b)
+{
+    hr_backward_give(b, 0, hr_new_node(b->graph, "MatrixBandPart", HR_INPUTS(b->grad[0], b->input[1], b->input[2])));
+}
+
 const hr_graph_op hr_graph_ops_linalg_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -311,6 +351,14 @@ const hr_graph_op hr_graph_ops_linalg_ops[] = {
         .types = "T:any",
         .shape = hr_infer_unchanged,
         .compute = set_diag_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "MatrixBandPart",
+        .types = "T:{numbers,bool,float16,bfloat16,complex64,complex128}; Tindex:indices",
+        .shapes = "=0",
+        .compute = band_part_compute,
+        .gradient = band_part_gradient,
     },
     HR_GRAPH_OPS_END,
 };

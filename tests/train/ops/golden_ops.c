@@ -236,7 +236,35 @@ static bool shares_memory_there(const golden_case *c)
     return false;
 }
 
-static golden_result run_once(golden_case *c, hr_graph *g, hr_session *s, const cJSON *run)
+/* A tensor is fed to the node of its name, a list to NAME_0 and so on, a sparse tensor to the nodes of its parts. */
+static bool add_feed(hr_graph *g, const char *name, const cJSON *item, hr_feed *feeds, int *count)
+{
+    static const char *const parts[][2] = {{"indices", "indices"}, {"values", "values"}, {"dense_shape", "shape"}};
+    char part[256];
+    int at = 0;
+    const cJSON *one;
+    bool read = true;
+    if (cJSON_IsArray(item)) {
+        cJSON_ArrayForEach(one, item)
+        {
+            snprintf(part, sizeof part, "%s_%d", name, at++);
+            read &= add_feed(g, part, one, feeds, count);
+        }
+        return read;
+    }
+    if (golden_bool(item, "sparse", false)) {
+        for (int i = 0; i < 3; i++) {
+            snprintf(part, sizeof part, "%s/%s", name, parts[i][1]);
+            read &= add_feed(g, part, golden_get(item, parts[i][0]), feeds, count);
+        }
+        return read;
+    }
+    if (*count == CASE_MAX || !golden_tensor(item, &feeds[*count].value)) return false;
+    feeds[(*count)++].node = hr_graph_node(g, name);
+    return true;
+}
+
+static golden_result run_once(golden_case *c, hr_graph *g, hr_session *s, const cJSON *run, const char *feeds_key)
 {
     hr_feed feeds[CASE_MAX];
     hr_node fetches[CASE_MAX];
@@ -253,12 +281,18 @@ static golden_result run_once(golden_case *c, hr_graph *g, hr_session *s, const 
             (hr_feed){hr_graph_node(g, item->string), path_of(c, item, path[files], sizeof path[files], &view[files])};
         files++;
     }
-    cJSON_ArrayForEach(item, golden_fields(golden_get(run, "feeds")))
+    cJSON_ArrayForEach(item, golden_fields(golden_get(run, feeds_key)))
     {
-        feeds[feed_count].node = hr_graph_node(g, item->string);
-        if (!golden_tensor(item, &feeds[feed_count++].value)) return golden_differs(c, "a feed is no dense tensor");
+        if (!add_feed(g, item->string, item, feeds, &feed_count)) return golden_differs(c, "a feed cannot be read");
     }
-    cJSON_ArrayForEach(item, golden_get(run, "fetches")) fetches[count++] = hr_graph_node(g, item->valuestring);
+    cJSON_ArrayForEach(item, golden_get(run, "fetches"))
+    {
+        fetches[count] = hr_graph_node(g, item->valuestring);
+        if (!fetches[count++].graph && golden_bool(cJSON_GetArrayItem(of(c, "expect"), 0), "sparse", false)) {
+            for (int i = 0; i < feed_count; i++) golden_tensor_clear(&feeds[i].value);
+            return golden_not_built(c, "a sparse result");
+        }
+    }
     values = count;
     cJSON_ArrayForEach(item, golden_get(run, "targets")) fetches[count++] =
         hr_target(hr_graph_node(g, item->valuestring));
@@ -280,7 +314,8 @@ static golden_result run_once(golden_case *c, hr_graph *g, hr_session *s, const 
     return result;
 }
 
-static golden_result run_graph(golden_case *c)
+/* Of a function of TensorFlow's library, the graph that it made of its parameters and weights, which runs once. */
+static golden_result run_graph(golden_case *c, bool function)
 {
     hr_error err = {0};
     const cJSON *run;
@@ -292,10 +327,12 @@ static golden_result run_graph(golden_case *c)
     if (st != HR_OK)
         result = st == HR_UNIMPLEMENTED ? golden_not_built(c, "%s", err.text) : golden_differs(c, "%s", err.text);
     hr_session *s = hr_session_new(g, .workers = &(int){0});
+    if (function) golden_whole(of(c, "function")), golden_whole(of(c, "params")), golden_whole(of(c, "weights"));
     cJSON_ArrayForEach(run, of(c, "runs"))
     {
-        if (result == GOLDEN_AGREES) result = run_once(c, g, s, run);
+        if (result == GOLDEN_AGREES) result = run_once(c, g, s, run, "feeds");
     }
+    if (function && result == GOLDEN_AGREES) result = run_once(c, g, s, c->json, "inputs");
     hr_session_free(s);
     hr_graph_free(g);
     return result;
@@ -306,7 +343,8 @@ static golden_result run_case(golden_case *c)
     const char *kind = golden_text(c->json, "kind", "op");
     if (strcmp(kind, "op") == 0) return run_op(c);
     if (strcmp(kind, "state") == 0) return run_state(c);
-    if (strcmp(kind, "graph") == 0) return run_graph(c);
+    if (strcmp(kind, "graph") == 0) return run_graph(c, false);
+    if (strcmp(kind, "function") == 0 && of(c, "graph")) return run_graph(c, true);
     return golden_not_built(c, "kind %s", kind);
 }
 

@@ -63,6 +63,8 @@ static const struct {
     {"TensorArrayScatterV3", "its tensors are in a resource of the run, which is not fed"},
     {"TensorArrayConcatV3", "its tensors are in a resource of the run, which is not fed"},
     {"TensorArraySplitV3", "its tensors are in a resource of the run, which is not fed"},
+    {"DynamicStitch", "of two rows in one place TensorFlow derives both, though one is lost"},
+    {"ParallelDynamicStitch", "of two rows in one place TensorFlow derives both, though one is lost"},
     {"ClipByValue", "where the least is above the greatest, TensorFlow derives both"},
     {"FusedBatchNorm", "it takes float32, of which no differences are taken: golden cases have it"},
     {"FusedBatchNormV2", "it takes float32, of which no differences are taken: golden cases have it"},

@@ -5,6 +5,7 @@
 #include <headrace/graph_op.h>
 #include <headrace/ops.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <uv.h>
 
@@ -72,6 +73,31 @@ static void one_hot_leaves_out_what_is_out_of_range(void **state)
     assert_shape(out.shape, HR_SHAPE(4, 3));
     assert_memory_equal(out.data, expected, sizeof expected);
     hr_tensor_clear(&out);
+}
+
+static void note_message(hr_level level, const char *text, void *user)
+{
+    if (level == HR_INFO) snprintf(user, 64, "%s", text);
+}
+
+/* What it is given, as often as it is to; its input goes through. */
+static void a_print_tells_the_log(void **state)
+{
+    (void)state;
+    char said[64] = "";
+    const hr_node x = table();
+    const hr_node y = hr_new_node(
+        g, "Print", HR_INPUTS(x, x),
+        HR_ATTRS(HR_STRING_ATTR("message", "x is"), HR_INT_ATTR("first_n", 1), HR_INT_ATTR("summarize", 2)));
+    hr_set_log(note_message, said);
+    for (int run = 0; run < 2; run++) {
+        hr_tensor out = value_of(y);
+        assert_int_equal(out.count, 6);
+        hr_tensor_clear(&out);
+        assert_string_equal(said, run == 0 ? "x is [3 1...]" : "");
+        said[0] = 0;
+    }
+    hr_set_log(NULL, NULL);
 }
 
 static void values_change_their_places(void **state)
@@ -520,6 +546,7 @@ static void slices_are_scattered_into_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_print_tells_the_log),
         TEST(values_change_their_places),
         TEST(equal_values_are_found_once),
         TEST(a_slice_is_taken_by_subscripts),
