@@ -50,7 +50,7 @@ foreach(optional IN ITEMS ISAL/libisal ZSTD/libzstd)
         list(APPEND HEADRACE_NEEDS_headrace ${package})
     endif()
 endforeach()
-set(HEADRACE_NEEDS_headrace_train libprotobuf-c) # OpenBLAS is loaded at run time
+set(HEADRACE_NEEDS_headrace_train libprotobuf-c libpcre2-8) # OpenBLAS is loaded at run time
 
 configure_file(${PROJECT_SOURCE_DIR}/cmake/headrace-config.cmake.in ${CMAKE_BINARY_DIR}/headrace-config.cmake @ONLY)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/headrace-config-version.cmake COMPATIBILITY SameMajorVersion)

@@ -27,7 +27,7 @@ install_packages() {
 # What every build needs (docs/design.md, section 7).
 build_packages=(gcc libc6-dev make cmake ninja-build pkg-config ca-certificates
     libuv1-dev zlib1g-dev liblz4-dev libyaml-dev libisal-dev libzstd-dev
-    libprotobuf-c-dev protobuf-c-compiler libopenblas-pthread-dev libcjson-dev)
+    libprotobuf-c-dev protobuf-c-compiler libopenblas-pthread-dev libpcre2-dev libcjson-dev)
 test_packages=(libcmocka-dev clang python3-venv)
 
 # `build PRESET [cmake options]`: configures and builds into build/PRESET.

@@ -19,7 +19,8 @@ hr_kit(data/ops LIBRARY headrace DEF ops.def LINK -luv EXCEPT
 
 # MatMul calls OpenBLAS, which is loaded by a private file of the room. What tables hold is in private files, too: their
 # ops are too many for one. Numbers are read as the readers of files read them.
-hr_kit(train/ops LIBRARY headrace_train DEF ops.def HEADERS windows.h EXCEPT matmul_op string_number_ops table_ops)
+hr_kit(train/ops LIBRARY headrace_train DEF ops.def HEADERS windows.h LINK -lpcre2-8
+       EXCEPT matmul_op string_number_ops table_ops)
 hr_kit(train/layers LIBRARY headrace_train DEF ops.def)
 hr_kit(train/optimizers LIBRARY headrace_train DEF optimizers.def)
 hr_kit(train/hooks LIBRARY headrace_train DEF hooks.def)

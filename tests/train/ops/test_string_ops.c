@@ -159,6 +159,64 @@ static void strings_are_joined_over_axes_in_their_order(void **state)
     }
 }
 
+/* NULL: the pattern is refused, as RE2 does. */
+static void patterns_are_those_of_re2(void **state)
+{
+    static const struct {
+        const char *text, *pattern, *rewrite, *expected;
+    } cases[] = {
+        {"xaab", "a*", "<\\0>", "<>x<aa>b<>"},
+        {"\u00e9", "a*", "-", "-\u00e9-"},
+        {"xaab", "(?P<x>a)", "<\\1>", "x<a><a>b"},
+        {"xaab", "(a)", "\\2", "xaab"},
+        {"xaab", "(a)", "\\x", "xb"},
+        {"xaab", "(a)", "$1", "x$1$1b"},
+        {"a\n", "a$", "b", "a\n"},
+        {"a\n", "(?m)a$", "b", "b\n"},
+        {"a\v b", "\\s", "_", "a\v_b"},
+        {"a\v b", "[^\\S]", "_", "a\v_b"},
+        {"a]b", "[]]", "_", "a_b"},
+        {"a.b", "\\Q.\\E", "_", "a_b"},
+        {"aAb", "(?i)a", "_", "__b"},
+        {"S", "\\123", "_", "_"},
+        {"a", "(?=a)", "", NULL},
+        {"a", "(?<x>a)", "", NULL},
+        {"a", "(a)\\1", "", NULL},
+        {"a", "a++", "", NULL},
+        {"a", "a{1001}", "", NULL},
+        {"a", "(?>a)", "", NULL},
+        {"a", "(*FAIL)", "", NULL},
+        {"a", "[a-", "", NULL},
+        {"a", "\\", "", NULL},
+        {"a", "\\Z", "", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hr_graph *g = hr_graph_new();
+        expect(g,
+               hr_new_node(
+                   g, "StaticRegexReplace", HR_INPUTS(text(g, cases[i].text)),
+                   HR_ATTRS(HR_STRING_ATTR("pattern", cases[i].pattern), HR_STRING_ATTR("rewrite", cases[i].rewrite))),
+               cases[i].expected);
+    }
+}
+
+/* RE2 needs one step a byte; here it would be 2 to the 40th. */
+static void a_pattern_that_takes_too_long_fails(void **state)
+{
+    (void)state;
+    hr_graph *g = hr_graph_new();
+    hr_error err;
+    hr_tensor out = {0};
+    const hr_node node =
+        hr_new_node(g, "StaticRegexFullMatch", HR_INPUTS(text(g, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab")),
+                    HR_ATTRS(HR_STRING_ATTR("pattern", "(a|aa)*[cd]")));
+    const hr_status st = run(g, node, &out, &err);
+    assert_status(st, HR_RESOURCE_EXHAUSTED);
+    assert_string_equal(err.kind, "graph.pattern_limit");
+    hr_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +225,8 @@ int main(void)
         cmocka_unit_test(parts_are_counted_from_both_ends),
         cmocka_unit_test(strings_are_changed_one_by_one),
         cmocka_unit_test(strings_are_joined_over_axes_in_their_order),
+        cmocka_unit_test(patterns_are_those_of_re2),
+        cmocka_unit_test(a_pattern_that_takes_too_long_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
