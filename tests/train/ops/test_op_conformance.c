@@ -50,6 +50,7 @@ static const struct {
     {"PreventGradient", "it refuses to be derived"},
     {"ReadVariableOp", "its input is a variable, which is not fed"},
     {"ResourceGather", "its input is a variable, which is not fed"},
+    {"ResourceGatherNd", "its input is a variable, which is not fed"},
     {"Headrace>EmbeddingLookupSparse", "its table is a variable, which is not fed"},
     {"TensorListGather", "of an element that is taken twice TensorFlow keeps one gradient"},
     {"TensorListScatter", "of two elements in one place TensorFlow derives both, though one is lost"},
@@ -97,6 +98,13 @@ static const struct {
     {"SparseConcat", "indices, values and shapes of two sparse tensors"},
     {"SparseCross", "indices in order, of columns of as many rows"},
     {"SparseCrossV2", "indices in order, of columns of as many rows"},
+    {"StatelessRandomUniformV2", "key, counter and algorithm must fit: test_random_ops.c"},
+    {"StatelessRandomNormalV2", "key, counter and algorithm must fit, as above"},
+    {"StatelessTruncatedNormalV2", "key, counter and algorithm must fit: test_random_ops.c"},
+    {"StatelessRandomUniformIntV2", "key, counter and algorithm must fit, as above"},
+    {"StatelessRandomUniformFullIntV2", "key, counter and algorithm must fit, as above"},
+    {"ResourceScatterNdAdd", "variable, indices and updates must fit, as of ResourceScatterNdSub: test_variables.c"},
+    {"MutableDenseHashTable", "it gives a reference to a table, which is no value; else as MutableDenseHashTableV2"},
     {"ParseExampleV2", "four vectors and five lists must have the same lengths: test_parse_example_op.c, golden cases"},
 };
 
