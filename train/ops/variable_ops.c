@@ -110,14 +110,18 @@ static hr_status variable_same_shape(hr_kernel *k, const hr_tensor *value, hr_er
                    hr_shape_text(value->shape, had, sizeof had), hr_shape_text(k->input[1]->shape, got, sizeof got));
 }
 
-#define UPDATE(T, U, D, S)                                                                                             \
+typedef void update_fn(void *to, const void *from, int64_t count, bool subtract);
+#define UPDATE(T, V, U, DTYPE, S, A, B)                                                                                \
     static void update_##S(void *to, const void *from, int64_t count, bool subtract)                                   \
     {                                                                                                                  \
         T *a = to;                                                                                                     \
         const T *b = from;                                                                                             \
-        for (int64_t i = 0; i < count; i++) a[i] = (T)(subtract ? (U)a[i] - (U)b[i] : (U)a[i] + (U)b[i]);              \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            const U x = (U)HR_GET(S, a[i]), y = (U)HR_GET(S, b[i]);                                                    \
+            a[i] = HR_PUT(S, T, subtract ? x - y : x + y);                                                             \
+        }                                                                                                              \
     }
-HR_NUMBER_TYPES(UPDATE)
+HR_EACH_TYPE(UPDATE, ~, ~, floats, halves, ints, complexes)
 
 static hr_status update_compute(hr_kernel *k, hr_error *err, bool subtract)
 {
@@ -129,16 +133,7 @@ static hr_status update_compute(hr_kernel *k, hr_error *err, bool subtract)
                        hr_kernel_variable_name(k, 0));
     HR_TRY(hr_kernel_update(k, 0, &value, err));
     HR_TRY(variable_same_shape(k, value, err));
-    switch (value->dtype) {
-#define CASE(T, U, D, S)                                                                                               \
-    case D:                                                                                                            \
-        update_##S(value->data, k->input[1]->data, value->count, subtract);                                            \
-        break;
-        HR_NUMBER_TYPES(CASE)
-#undef CASE
-    default:
-        break;
-    }
+    ((update_fn *)hr_kernel_chosen(k)->run)(value->data, k->input[1]->data, value->count, subtract);
     return HR_OK;
 }
 
@@ -168,6 +163,12 @@ static hr_status assign_shape(hr_infer *s, hr_error *err)
     if (hr_shape_merge(declared, s->input[1], &merged)) return HR_OK;
     return hr_infer_refuse(s, err, "a value of the variable's shape");
 }
+
+#define UPDATE_OP(NAME, SHAPE, COMPUTE)                                                                                \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_STATEFUL | HR_NO_GRADIENT, .shape = SHAPE,                \
+        .compute = COMPUTE, .kernels = HR_KERNELS(update, floats, halves, ints, complexes),                            \
+    }
 
 const hr_graph_op hr_graph_ops_variable_ops[] = {
     {
@@ -212,38 +213,10 @@ const hr_graph_op hr_graph_ops_variable_ops[] = {
         .shape = assign_shape,
         .compute = assign_compute,
     },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "AssignAddVariableOp",
-        .types = "dtype:numbers",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .shape = assign_shape,
-        .compute = add_compute,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "AssignSubVariableOp",
-        .types = "dtype:numbers",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .shape = assign_shape,
-        .compute = sub_compute,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "AssignAdd",
-        .types = "T:numbers",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .shape = hr_infer_unchanged,
-        .compute = add_compute,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "AssignSub",
-        .types = "T:numbers",
-        .traits = HR_STATEFUL | HR_NO_GRADIENT,
-        .shape = hr_infer_unchanged,
-        .compute = sub_compute,
-    },
+    UPDATE_OP("AssignAddVariableOp", assign_shape, add_compute),
+    UPDATE_OP("AssignSubVariableOp", assign_shape, sub_compute),
+    UPDATE_OP("AssignAdd", hr_infer_unchanged, add_compute),
+    UPDATE_OP("AssignSub", hr_infer_unchanged, sub_compute),
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "CountUpTo",

@@ -395,6 +395,24 @@ static void a_branch_changes_the_variable_that_it_was_given(void **state)
     expect_floats(hr_identity(v), 2, HR_F32(3, 6));
 }
 
+/* 2048 is the least float16 after which odd numbers are missing: a sum is rounded to even. */
+static void half_floats_are_added_in_place(void **state)
+{
+    (void)state;
+    const hr_node v = hr_new_node(g, "VarHandleOp", .name = "h",
+                                  HR_ATTRS(HR_TYPE_ATTR("dtype", HR_HALF), HR_SHAPE_ATTR("shape", HR_SCALAR)));
+    const hr_node read = hr_new_node(g, "ReadVariableOp", HR_INPUTS(v));
+    assign(v, hr_scalar(g, HR_HALF, 2048));
+    hr_tensor out = value_of(hr_target(hr_assign_add(v, hr_scalar(g, HR_HALF, 3))));
+    out = value_of(read);
+    assert_int_equal(*(const uint16_t *)out.data, 0x6802); /* 2052 */
+    hr_tensor_clear(&out);
+    out = value_of(hr_target(hr_assign_sub(v, hr_scalar(g, HR_HALF, 52))));
+    out = value_of(read);
+    assert_int_equal(*(const uint16_t *)out.data, 0x67d0); /* 2000 */
+    hr_tensor_clear(&out);
+}
+
 static void a_variable_is_destroyed(void **state)
 {
     (void)state;
@@ -414,6 +432,7 @@ int main(void)
         TEST(a_temporary_variable_is_new_in_each_run),
         TEST(a_branch_changes_the_variable_that_it_was_given),
         TEST(a_variable_is_destroyed),
+        TEST(half_floats_are_added_in_place),
         TEST(large_constants_are_filled_and_small_ones_stored),
         TEST(an_initializer_refuses_types_that_it_has_no_values_of),
         TEST(integers_are_drawn_within_their_bounds),
