@@ -6,7 +6,8 @@
  *     y = While(x)                            x, lists = While(x, empty lists)    the extended node
  *     dx = derivative of y by x               dx = While(dy, lists) with the derivative of the body
  *
- * Since a derivative is made of the same nodes, it can be derived again. */
+ * Slices stay slices: of branches, if one of them gives such; of what stays the same in a loop of TensorFlow 1, those of
+ * all turns. Since a derivative is made of the same nodes, it can be derived again. */
 #include "train/graph/graph_internal.h"
 
 #include <stdio.h>
@@ -130,6 +131,8 @@ typedef struct derivative {
     int taken;           /* gradients that it takes first */
     const hr_node *need; /* of the derived function's body: what it takes after these */
     int needs;
+    const uint8_t *parts; /* by wanted input, how many results are its gradient: none, one that is dense, or two, the
+                           * values and the indices of slices */
 } derivative;
 
 static const hr_function *function_of(const hr_backward *b, hr_node node, const char *attr, int branch)
@@ -212,9 +215,27 @@ static void know_inputs(const hr_backward *b, const hr_function *f, int first)
     }
 }
 
-/* The derivative by the wanted inputs; gives zeros for those that nothing flows to. */
+/* What the derivative gives. By inputs that are `whole`, one dense gradient, zeros if nothing flows. */
+static int list_results(const ends *e, const bool *wanted, const bool *whole, hr_node *results, uint8_t *parts)
+{
+    const bool fits = 2 * e->xs <= HR__MAX_CALL;
+    int count = 0;
+    for (int i = 0, at = 0; i < e->xs; i++, at++) {
+        hr_gradient dx = e->dx[i];
+        while (!wanted[at]) at++;
+        const bool one = whole && whole[at];
+        if (one && !dx.values.graph) dx = hr_dense_gradient(hr_gradient_zeros(e->x[i]));
+        if (dx.indices.graph && (one || !fits)) dx = hr_dense_gradient(hr_gradient_dense(dx));
+        parts[i] = dx.indices.graph ? 2 : dx.values.graph ? 1 : 0;
+        if (parts[i] > 0) results[count++] = dx.values;
+        if (parts[i] > 1) results[count++] = dx.indices;
+    }
+    return count;
+}
+
+/* The derivative by the wanted inputs. */
 static bool differentiate(const hr_backward *b, const hr_function *f, const bool *flows, const bool *wanted,
-                          derivative *out)
+                          const bool *whole, derivative *out)
 {
     char name[200];
     ends e = {0};
@@ -225,7 +246,9 @@ static bool differentiate(const hr_backward *b, const hr_function *f, const bool
     }
     snprintf(name, sizeof name, "%.180s_grad", f->name);
     hr_graph *body = hr_function_begin(f->body, name);
-    if (!body || !make_ends(body, f, flows, wanted, &e)) {
+    uint8_t *parts = body ? hr__arena_get(&body->arena, (size_t)f->inputs + 1) : NULL;
+    hr_node *results = body ? hr__arena_get(&body->arena, sizeof *results * 2 * ((size_t)f->inputs + 1)) : NULL;
+    if (!parts || !results || !make_ends(body, f, flows, wanted, &e)) {
         hr__graph_no_memory(hr__root(b->graph), "a gradient");
         return false;
     }
@@ -240,13 +263,11 @@ static bool differentiate(const hr_backward *b, const hr_function *f, const bool
     own->in_derivation = true;
     hr__gradients_of(f->body, e.y, e.ys, e.dy, e.x, e.xs, e.dx);
     own->in_derivation = false;
-    for (int i = 0; i < e.xs; i++)
-        e.x[i] = e.dx[i].values.graph ? hr_gradient_dense(e.dx[i]) : hr_gradient_zeros(e.x[i]);
-    const hr_function *made = hr_function_end(body, e.x, e.xs);
+    const hr_function *made = hr_function_end(body, results, list_results(&e, wanted, whole, results, parts));
     hr_error err = {0};
     hr_node *outer = NULL;
     hr_function *joined = made ? made->body->function : NULL;
-    *out = (derivative){.function = made, .taken = e.ys};
+    *out = (derivative){.function = made, .taken = e.ys, .parts = parts};
     if (made && hr__join_captures(&joined, 1, &outer, &out->needs, &err) != HR_OK)
         hr__graph_no_memory(hr__root(b->graph), "a gradient");
     out->need = outer;
@@ -348,7 +369,9 @@ typedef struct caller {
     const hr_function *f[MAX_BRANCHES];
     derivative d[MAX_BRANCHES];
     bool flows[HR__MAX_CALL], wanted[HR__MAX_CALL];
-    hr_node out[HR__MAX_CALL]; /* by wanted input */
+    uint8_t parts[HR__MAX_CALL];    /* by input: what all branches give, as in a derivative */
+    hr_dtype indices[HR__MAX_CALL]; /* by input */
+    hr_node out[HR__MAX_CALL];      /* its results, one after the other */
 } caller;
 
 static const char *branch_attr(const caller *c, int i)
@@ -427,7 +450,7 @@ static bool extend_call(caller *c)
 }
 
 /* The derivative of branch i, called with what flows back and what it needs. */
-static bool call_branch(caller *c, int i)
+static bool call_branch(caller *c, int i, hr_node *out)
 {
     const hr_backward *b = c->b;
     const derivative *d = &c->d[i];
@@ -443,41 +466,88 @@ static bool call_branch(caller *c, int i)
         const int input = input_of(f, d->need[j]);
         in[n++] = input >= 0 ? b->input[c->first + input] : hr_node_output(last, output_of(f, d->need[j]));
     }
-    return call_derivative(b, d, in, c->out);
+    return call_derivative(b, d, in, out);
+}
+
+/* What all branches give of each input: slices if one of them does. */
+static int agree_on_parts(caller *c)
+{
+    int results = 0, wanted = 0;
+    for (int i = 0; i < c->b->inputs - c->first; i++) {
+        for (int j = 0; c->wanted[i] && j < c->branches; j++) {
+            const derivative *d = &c->d[j];
+            int at = 0;
+            if (d->parts[wanted] > c->parts[i]) c->parts[i] = d->parts[wanted];
+            if (d->parts[wanted] < 2) continue;
+            for (int k = 0; k < wanted; k++) at += d->parts[k];
+            const hr_dtype dtype = hr_node_dtype(d->function->output[at + 1]);
+            c->indices[i] = c->indices[i] && c->indices[i] != dtype ? HR_INT64 : dtype;
+        }
+        wanted += c->wanted[i];
+        results += c->parts[i];
+    }
+    return results;
+}
+
+/* The results of one branch, as all branches give them. */
+static void put_results(const caller *c, const derivative *d, const hr_node *own, hr_node *results)
+{
+    for (int i = 0, w = 0; i < c->b->inputs - c->first; i++) {
+        if (!c->wanted[i]) continue;
+        const int parts = d->parts[w++];
+        const hr_node x = c->b->input[c->first + i];
+        hr_gradient dx = {0};
+        if (parts > 0) dx.values = *own++;
+        if (parts > 1) dx.indices = *own++;
+        if (c->parts[i] == 2) {
+            dx = hr_gradient_slices(dx, x, c->indices[i]);
+            *results++ = dx.values;
+            *results++ = dx.indices;
+        } else if (c->parts[i] == 1) {
+            *results++ = parts ? dx.values : hr_gradient_zeros(x);
+        }
+    }
 }
 
 /* The branches are made in their order. */
 typedef struct branch_calls {
     caller *c;
-    int next, results;
+    int next;
 } branch_calls;
 
 static void next_branch(hr_graph *body, hr_node *results, void *user)
 {
     branch_calls *calls = user;
-    (void)body;
-    if (call_branch(calls->c, calls->next++)) memcpy(results, calls->c->out, sizeof *results * (size_t)calls->results);
+    const derivative *d = &calls->c->d[calls->next];
+    hr_node *own = hr__arena_get(&body->arena, sizeof *own * ((size_t)d->function->outputs + 1));
+    if (!own)
+        hr__graph_no_memory(body, "a gradient");
+    else if (call_branch(calls->c, calls->next++, own))
+        put_results(calls->c, d, own, results);
 }
 
-static void call_derivatives(caller *c, int results)
+static void call_derivatives(caller *c)
 {
     hr_branch_fn *branch[MAX_BRANCHES];
-    branch_calls calls = {c, 0, results};
+    branch_calls calls = {c, 0};
+    const int results = agree_on_parts(c);
     for (int i = 0; i < c->branches; i++) branch[i] = next_branch;
     if (c->first == 0)
-        call_branch(c, 0);
+        call_branch(c, 0, c->out);
     else if (c->attr)
         hr_switch_case(c->b->input[0], branch, c->branches, &calls, c->out, results);
     else
         hr_cond(c->b->input[0], next_branch, next_branch, &calls, c->out, results);
 }
 
-static void set_gradient_shape(hr_node gradient, hr_node of)
+/* `rows`: the values of slices, which have as many rows as there are. */
+static void set_gradient_shape(hr_node gradient, hr_node of, bool rows)
 {
     hr_dtype dtype;
     hr_shape shape, both;
     like(of, &dtype, &shape);
     hr__node *n = hr__node_of(gradient);
+    if (rows && shape.rank > 0) shape.dims[0] = -1;
     if (n && hr_shape_merge(n->shape[gradient.output], shape, &both)) n->shape[gradient.output] = both;
 }
 
@@ -504,16 +574,18 @@ static void derive_call(caller *c)
     if (wanted <= 0) return;
     for (int i = 0; i < c->branches; i++) know_inputs(b, c->f[i], c->first);
     for (int i = 0; i < c->branches; i++)
-        if (!differentiate(b, c->f[i], c->flows, c->wanted, &c->d[i])) return;
+        if (!differentiate(b, c->f[i], c->flows, c->wanted, NULL, &c->d[i])) return;
     if (!extend_call(c)) {
         if (!failed(b)) hr__graph_no_memory(hr__root(b->graph), "a gradient");
         return;
     }
-    call_derivatives(c, wanted);
-    for (int i = 0, n = 0; i < b->inputs - c->first; i++) {
-        if (!c->wanted[i]) continue;
-        set_gradient_shape(c->out[n], b->input[c->first + i]);
-        b->out[c->first + i] = hr_dense_gradient(c->out[n++]);
+    call_derivatives(c);
+    for (int i = 0, n = 0; i < b->inputs - c->first; n += c->parts[i++]) {
+        const hr_node x = b->input[c->first + i];
+        if (c->parts[i] == 0) continue;
+        set_gradient_shape(c->out[n], x, c->parts[i] == 2);
+        b->out[c->first + i] = hr_dense_gradient(c->out[n]);
+        if (c->parts[i] == 2) b->out[c->first + i] = (hr_gradient){c->out[n], c->out[n + 1], hr__gradient_shape(x)};
     }
 }
 
@@ -546,6 +618,7 @@ typedef struct looper {
     derivative d;
     bool flows[HR__MAX_CALL]; /* by variable: a gradient goes along */
     int count;                /* of these */
+    bool sums[HR__MAX_CALL];  /* by variable: what each turn gives is summed; of slices, kept */
     hr_node last;             /* the extended node */
     const hr_function *extended;
     int list
@@ -556,9 +629,11 @@ typedef struct looper {
 /* The body gives the variable as it is. */
 static bool stays(const hr_function *body, int i) { return is_same(body->output[i], body->input[i]); }
 
-/* Gradients of all variables that a turn takes some to, from those of the results. */
+/* Gradients of all variables that a turn takes some to, from those of the results. As TensorFlow does, those of what
+ * stays the same in its loops of version 1 are summed apart, and slices stay slices; in others they are dense. */
 static bool find_flows(looper *l)
 {
+    hr_handle_info info;
     bool more = true;
     for (int i = 0; i < l->b->outputs; i++) l->flows[i] = l->b->grad[i].graph != NULL;
     while (more) {
@@ -566,11 +641,17 @@ static bool find_flows(looper *l)
         more = false;
         if (!find_connected(l->body, l->flows, connected)) return false;
         for (int i = 0; i < l->b->outputs; i++) {
+            const hr_node x = l->b->input[i]; /* a tensor array is no variable: its flow has the gradient */
+            connected[i] &= hr_node_dtype(x) != HR_RESOURCE || hr__handle_known(x, &info);
             more |= connected[i] && !l->flows[i];
             l->flows[i] |= connected[i];
         }
     }
-    for (int i = 0; i < l->b->outputs; i++) l->count += l->flows[i];
+    for (int i = 0; i < l->b->outputs; i++) {
+        l->sums[i] = l->flows[i] && l->body->hidden && stays(l->body, i) && !l->b->grad[i].graph;
+        l->flows[i] &= !l->sums[i];
+        l->count += l->flows[i];
+    }
     return true;
 }
 
@@ -706,19 +787,52 @@ static bool find_lists(looper *l)
     return l->extended != NULL;
 }
 
-/* Backwards: turns left, the gradients, the lists. */
+/* Backwards: turns left, the gradients, the lists, the sums. */
 static void turns_left(hr_graph *body, const hr_node *vars, hr_node *result, void *user)
 {
     (void)user;
     *result = hr_new_node(body, "Greater", HR_INPUTS(vars[0], hr_const_number(body, HR_INT32, 0, NULL)));
 }
 
+static hr_node empty_list(hr_graph *g, hr_dtype dtype)
+{
+    const hr_node any = hr_const_number(g, HR_INT32, -1, NULL);
+    return hr_new_node(g, "EmptyTensorList", HR_INPUTS(any, any), HR_ATTRS(HR_TYPE_ATTR("element_dtype", dtype)));
+}
+
+/* Of part `part` of the gradient by wanted input `w`. */
+static hr_dtype part_dtype(const looper *l, int w, int part)
+{
+    for (int i = 0; i < w; i++) part += l->d.parts[i];
+    return hr_node_dtype(l->d.function->output[part]);
+}
+
+static hr_node pushed(hr_node list, hr_node value)
+{
+    return hr_new_node(value.graph, "TensorListPushBack", HR_INPUTS(list, value),
+                       HR_ATTRS(HR_TYPE_ATTR("element_dtype", hr_node_dtype(value))));
+}
+
+/* What a turn gives goes along, or to a sum. */
+static void put_turn(const looper *l, const hr_node *dx, const hr_node *sum, hr_node *flow, hr_node *next_sum)
+{
+    for (int i = 0, w = 0; i < l->b->outputs; i++) {
+        if (l->flows[i]) *flow++ = *dx++;
+        w += l->flows[i];
+        if (!l->sums[i]) continue;
+        const int parts = l->d.parts[w++];
+        for (int part = 0; part < parts; part++, dx++, sum++)
+            *next_sum++ = parts == 1 ? hr_new_node(dx->graph, "AddV2", HR_INPUTS(*sum, *dx)) : pushed(*sum, *dx);
+    }
+}
+
 static void turn_back(hr_graph *body, const hr_node *vars, hr_node *results, void *user)
 {
     looper *l = user;
-    const int first_list = 1 + l->count;
+    const int first_list = 1 + l->count, first_sum = first_list + l->lists;
     hr_node *in = hr__arena_get(&body->arena, sizeof *in * (size_t)(l->d.function->inputs + 1));
-    if (!in) {
+    hr_node *dx = hr__arena_get(&body->arena, sizeof *dx * (size_t)(l->d.function->outputs + 1));
+    if (!in || !dx) {
         hr__graph_no_memory(body, "a gradient");
         return;
     }
@@ -736,7 +850,7 @@ static void turn_back(hr_graph *body, const hr_node *vars, hr_node *results, voi
         results[list++] = hr_node_output(pop, 0);
         in[l->count + i] = hr_node_output(pop, 1);
     }
-    call_derivative(l->b, &l->d, in, results + 1);
+    if (call_derivative(l->b, &l->d, in, dx)) put_turn(l, dx, vars + first_sum, results + 1, results + first_sum);
 }
 
 /* A variable of the loop when it has ended; a handle stays what it was. */
@@ -745,14 +859,69 @@ static hr_node last_value(const hr_backward *b, int i)
     return hr_node_dtype(b->output[i]) == HR_RESOURCE ? b->input[i] : b->output[i];
 }
 
+/* What the sums begin with: zeros, or empty lists of values and of indices. */
+static int begin_sums(const looper *l, hr_node *vars, hr_shape *shapes)
+{
+    int count = 0;
+    for (int i = 0, w = 0; i < l->b->outputs; i++) {
+        const hr_node x = l->b->input[i];
+        const int parts = l->sums[i] ? l->d.parts[w] : 0;
+        w += l->flows[i] || l->sums[i];
+        for (int part = 0; part < parts; part++, count++) {
+            shapes[count] = parts == 1 ? HR_UNKNOWN_SHAPE : HR_SCALAR;
+            vars[count] = parts == 1 ? hr_gradient_zeros(x) : empty_list(x.graph, part_dtype(l, w - 1, part));
+        }
+    }
+    return count;
+}
+
+/* The parts of all turns, one after the other; of no turn, none. */
+static hr_node joined(hr_node list, hr_node rows, hr_dtype dtype)
+{
+    hr_graph *g = list.graph;
+    const hr_tensor none = {.dtype = HR_INT64, .shape = {.rank = 1}};
+    const hr_node lengths =
+        hr_new_node(g, "Const", HR_ATTRS(HR_TENSOR_ATTR("value", &none), HR_TYPE_ATTR("dtype", HR_INT64)));
+    return hr_new_node(g, "TensorListConcatV2", HR_INPUTS(list, rows, lengths),
+                       HR_ATTRS(HR_TYPE_ATTR("element_dtype", dtype)));
+}
+
+/* [-1, ...]: of rows of a table, however many. */
+static hr_node shape_of_rows(hr_node dense_shape)
+{
+    hr_graph *g = dense_shape.graph;
+    const hr_node one = hr_const_ints(g, HR_I64(1), 1, NULL), rest = hr_const_ints(g, HR_I64(-1), 1, NULL);
+    const hr_node any = hr_new_node(g, "Cast", HR_INPUTS(rest), HR_ATTRS(HR_TYPE_ATTR("DstT", HR_INT64)));
+    return hr_new_node(g, "ConcatV2",
+                       HR_INPUTS(any, hr_new_node(g, "Slice", HR_INPUTS(dense_shape, one, rest)),
+                                 hr_const_number(g, HR_INT32, 0, "axis")));
+}
+
+static void give_sums(const looper *l, const hr_node *out)
+{
+    for (int i = 0, w = 0; i < l->b->outputs; i++) {
+        const hr_node x = l->b->input[i];
+        const int parts = l->sums[i] ? l->d.parts[w] : 0;
+        w += l->flows[i] || l->sums[i];
+        if (parts == 1) l->b->out[i] = hr_dense_gradient(out[0]);
+        if (parts == 2) {
+            const hr_node shape = hr__gradient_shape(x), any = hr_const_ints(x.graph, HR_I64(-1), 1, NULL);
+            l->b->out[i] = (hr_gradient){joined(out[0], shape_of_rows(shape), part_dtype(l, w - 1, 0)),
+                                         joined(out[1], any, part_dtype(l, w - 1, 1)), shape};
+        }
+        if (parts > 0) set_gradient_shape(l->b->out[i].values, x, parts == 2);
+        out += parts;
+    }
+}
+
 static void run_back(looper *l)
 {
     hr_backward *b = l->b;
     hr_graph *g = hr__innermost(b->graph);
-    const int count = 1 + l->count + l->lists;
-    hr_node *vars = hr__arena_get(&g->arena, sizeof *vars * (size_t)count);
-    hr_node *out = hr__arena_get(&g->arena, sizeof *out * (size_t)count);
-    hr_shape *shapes = hr__arena_get(&g->arena, sizeof *shapes * (size_t)count);
+    const int most = 1 + l->count + l->lists + l->d.function->outputs;
+    hr_node *vars = hr__arena_get(&g->arena, sizeof *vars * (size_t)most);
+    hr_node *out = hr__arena_get(&g->arena, sizeof *out * (size_t)most);
+    hr_shape *shapes = hr__arena_get(&g->arena, sizeof *shapes * (size_t)most);
     if (!vars || !out || !shapes) {
         hr__graph_no_memory(g, "a gradient");
         return;
@@ -763,14 +932,24 @@ static void run_back(looper *l)
         if (l->flows[i]) vars[n++] = b->grad[i].graph ? b->grad[i] : hr_gradient_zeros(last_value(b, i));
     for (int i = 0; i < l->d.needs; i++)
         if (l->list[i] >= 0) vars[n++] = hr_node_output(l->last, l->list[i]);
-    for (int i = 0; i < count; i++) shapes[i] = i > 0 && i <= l->count ? HR_UNKNOWN_SHAPE : HR_SCALAR;
-    hr_while_loop(turns_left, turn_back, l, vars, count, out, .shapes = shapes, .name = "while_grad");
-    n = 1;
-    for (int i = 0; i < b->outputs; i++) {
+    for (int i = 0; i < n; i++) shapes[i] = i > 0 && i <= l->count ? HR_UNKNOWN_SHAPE : HR_SCALAR;
+    const int first_sum = n;
+    n += begin_sums(l, vars + n, shapes + n);
+    hr_while_loop(turns_left, turn_back, l, vars, n, out, .shapes = shapes, .name = "while_grad");
+    for (int i = 0, at = 1; i < b->outputs; i++) {
         if (!l->flows[i]) continue;
-        set_gradient_shape(out[n], b->input[i]);
-        b->out[i] = hr_dense_gradient(out[n++]);
+        set_gradient_shape(out[at], b->input[i], false);
+        b->out[i] = hr_dense_gradient(out[at++]);
     }
+    give_sums(l, out + first_sum);
+}
+
+/* A loop that TensorFlow 1 made as a derivative takes values from stacks: what they depend on is not seen. */
+static bool takes_from_stacks(const hr_function *f)
+{
+    for (int32_t id = 0; f->hidden && id < f->body->node_count; id++)
+        if (strcmp(f->body->nodes[id]->op->name, "StackPopV2") == 0) return true;
+    return false;
 }
 
 void hr_while_gradient(hr_backward *b)
@@ -783,7 +962,13 @@ void hr_while_gradient(hr_backward *b)
     l->b = b;
     l->body = function_of(b, b->node, "body", 0);
     if (l->body) know_inputs(b, l->body, 0);
-    bool done = l->body && find_flows(l) && differentiate(b, l->body, l->flows, l->flows, &l->d);
+    bool wanted[HR__MAX_CALL];
+    if (l->body && takes_from_stacks(l->body))
+        hr_node_fail(hr__root(b->graph), HR_INVALID_ARGUMENT, "graph.gradient",
+                     "Second-order gradient for while loops not supported.");
+    bool done = l->body && !failed(b) && find_flows(l);
+    for (int i = 0; done && i < b->outputs; i++) wanted[i] = l->flows[i] || l->sums[i];
+    done = done && differentiate(b, l->body, l->flows, wanted, l->flows, &l->d);
     done = done && extend_loop(l) && find_lists(l);
     if (done) run_back(l);
     if (!done && !failed(b)) hr__graph_no_memory(hr__root(b->graph), "a gradient");

@@ -57,6 +57,49 @@ hr_node hr_gradient_dense(hr_gradient gradient)
                        HR_INPUTS(gradient.values, gradient.indices, first_dimension(gradient.dense_shape)));
 }
 
+hr_node hr__gradient_shape(hr_node like)
+{
+    const char *op = hr_node_dtype(like) == HR_RESOURCE ? "VariableShape" : "Shape";
+    return hr_new_node(like.graph, op, HR_INPUTS(like), HR_ATTRS(HR_TYPE_ATTR("out_type", HR_INT64)));
+}
+
+static hr_node cast_indices(hr_node indices, hr_dtype dtype)
+{
+    if (hr_node_dtype(indices) == dtype) return indices;
+    return hr_new_node(indices.graph, "Cast", HR_INPUTS(indices), HR_ATTRS(HR_TYPE_ATTR("DstT", dtype)));
+}
+
+/* All is made of the shape of `like`: in a branch it has values only where `like` has one. */
+static hr_gradient no_rows(hr_node like, hr_dtype indices)
+{
+    hr_graph *g = like.graph;
+    hr_handle_info info = {.dtype = hr_node_dtype(like)};
+    if (info.dtype == HR_RESOURCE) hr__handle_known(like, &info);
+    const hr_node shape = hr__gradient_shape(like), zero = hr_const_ints(g, HR_I64(0), 1, NULL);
+    const hr_node one = hr_const_ints(g, HR_I64(1), 1, NULL), rest = hr_const_ints(g, HR_I64(-1), 1, NULL);
+    const hr_node row = hr_new_node(g, "Slice", HR_INPUTS(shape, one, rest));
+    const hr_node none = hr_new_node(g, "Slice", HR_INPUTS(shape, zero, zero));
+    const hr_node dims = hr_new_node(
+        g, "ConcatV2", HR_INPUTS(cast_indices(zero, HR_INT64), row, hr_const_number(g, HR_INT32, 0, "axis")));
+    const hr_node values = hr_new_node(g, "Fill", HR_INPUTS(dims, hr_const_number(g, info.dtype, 0, NULL)));
+    return (hr_gradient){values, cast_indices(none, indices), shape};
+}
+
+hr_gradient hr_gradient_slices(hr_gradient gradient, hr_node like, hr_dtype indices)
+{
+    if (!gradient.values.graph) return no_rows(like, indices);
+    if (gradient.indices.graph) {
+        gradient.indices = cast_indices(gradient.indices, indices);
+        return gradient;
+    }
+    hr_graph *g = gradient.values.graph;
+    const hr_node shape = hr__gradient_shape(gradient.values);
+    const hr_node zero = cast_indices(hr_const_number(g, HR_INT32, 0, NULL), HR_INT64);
+    const hr_node one = cast_indices(hr_const_number(g, HR_INT32, 1, NULL), HR_INT64);
+    const hr_node rows = hr_new_node(g, "Range", HR_INPUTS(zero, first_dimension(shape), one));
+    return (hr_gradient){gradient.values, cast_indices(rows, indices), shape};
+}
+
 /* ---- for gradients of ops ---- */
 
 hr_node hr_gradient_zeros(hr_node like)
@@ -251,7 +294,9 @@ void hr__node_gradient(hr_node node, const hr_gradient *incoming, hr_gradient *o
         else if (!incoming[i].indices.graph)
             a.grad[i] = incoming[i].values;
     }
-    hr_backward b = {g, a.output[0], n->inputs, n->outputs, n->input, a.output, a.grad, a.slices, out};
+    const char *source = hr__root(g)->deriving;
+    hr_backward b = {g,        a.output[0], n->inputs, n->outputs, n->input,
+                     a.output, a.grad,      a.slices,  out,        source ? source : "gradients"};
     gradient_of(n)(&b);
 }
 
@@ -456,6 +501,16 @@ static void fill_in_zeros(const hr_node *xs, int count, hr_gradient *out)
         if (!out[i].values.graph) out[i] = hr_dense_gradient(hr_gradient_zeros(xs[i]));
 }
 
+/* Of the scope that is open, without its last slash; in a function, with that one's name. */
+static const char *source_of(hr__arena *arena, const hr_graph *g)
+{
+    char text[512];
+    const char *function = g->function ? g->function->name : "";
+    const int size = g->scope_size > 300 ? 300 : (int)g->scope_size;
+    snprintf(text, sizeof text, "%.150s%s%.*s", function, *function ? "/" : "", size > 0 ? size - 1 : 0, g->scope);
+    return hr__arena_text(arena, text, strlen(text));
+}
+
 static void gradients_here(hr_graph *g, const hr_node *ys, int y_count, const hr_node *xs, int x_count,
                            hr_gradient *out, const hr_gradients_opts *opts)
 {
@@ -464,7 +519,10 @@ static void gradients_here(hr_graph *g, const hr_node *ys, int y_count, const hr
     hr_node *inner = hr__arena_get(&f.arena, sizeof *inner * (size_t)(x_count + 1));
     hr_gradient *found = hr__arena_get(&f.arena, sizeof *found * (size_t)(x_count + 1));
     int count = 0;
+    hr_graph *root = hr__root(g);
+    const char *outer = root->deriving;
     hr_name_scope(g, opts->name ? opts->name : "gradients");
+    root->deriving = source_of(&f.arena, g);
     for (int i = 0; values && i < y_count; i++) values[i] = hr__node_value(ys[i]);
     for (int i = 0; inner && i < x_count; i++) {
         const hr_node x = find_within(g, xs[i]);
@@ -477,6 +535,7 @@ static void gradients_here(hr_graph *g, const hr_node *ys, int y_count, const hr
     for (int i = 0, n = 0; inner && found && i < x_count; i++)
         if (find_within(g, xs[i]).graph) out[i] = found[n++];
     if (opts->zero_unconnected) fill_in_zeros(xs, x_count, out);
+    root->deriving = outer;
     hr_scope_end(g);
     hr__arena_free(&f.arena);
 }

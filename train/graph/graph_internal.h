@@ -204,7 +204,8 @@ struct hr_graph {
     hr_callee *callees;         /* of such, in the plan's session */
     bool copies_constants;      /* of the graph around, in place of capturing them */
     const hr__override *override;
-    bool has_extended; /* nodes that extend others, or functions that share it */
+    const char *deriving; /* of the outermost graph: the scope of hr_gradients while it runs; NULL: it does not */
+    bool has_extended;    /* nodes that extend others, or functions that share it */
     hr__capture *captures;
     int capture_count, capture_capacity;
     /* How the derivative of a function with Switch and Merge captures what may have no value; none: it has one. */
@@ -284,6 +285,8 @@ const hr__override *hr__override_of(const hr_graph *g, const char *op);
 void hr__gradients_of(hr_graph *body, const hr_node *ys, int y_count, const hr_node *grad_ys, const hr_node *xs,
                       int x_count, hr_gradient *out);
 bool hr__carries_gradient(hr_dtype dtype);
+/* Of what the gradient is of: a value or a variable. */
+hr_node hr__gradient_shape(hr_node like);
 /* The sum; of row slices alone: one after the other. */
 hr_gradient hr__gradient_sum(hr_graph *g, const hr_gradient *all, int count);
 /* What flows back into each input of a node, none at first, from what flows into each output. A failure sticks to the

@@ -456,6 +456,7 @@ struct hr_backward {
     const hr_node *grad; /* by each output, dense; none where nothing flows (with HR_PASSES_SLICES: or slices do) */
     const hr_gradient *slices; /* the same as it came */
     hr_gradient *out;          /* by each input: to be filled in; at first none */
+    const char *source;        /* the call of hr_gradients that asks for it, by its scope: "gradients", "gradients_1" */
 };
 
 /* What flows to input i is `gradient`, dense. */
@@ -470,6 +471,9 @@ HR_API hr_node hr_backward_keep_dims(const hr_backward *b, hr_node y);
 HR_API hr_node hr_backward_grad(const hr_backward *b, int i);
 /* Zeros like a value; of a variable, like what it holds. */
 HR_API hr_node hr_gradient_zeros(hr_node like);
+/* The same gradient as slices, with indices of that type: of a dense one, all rows; of none, no rows. `like` is what it
+ * is the gradient of: a value of rank 1 or more, or a variable. */
+HR_API hr_gradient hr_gradient_slices(hr_gradient gradient, hr_node like, hr_dtype indices);
 /* Sums `gradient`, which has the shape of `like` broadcast with `other`, over what was broadcast: what binary ops
  * need. */
 HR_API hr_node hr_gradient_unbroadcast(hr_node gradient, hr_node like, hr_node other);

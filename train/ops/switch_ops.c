@@ -19,15 +19,32 @@ static hr_status switch_compute(hr_kernel *k, hr_error *err)
     return hr_kernel_pass(k, taken, 0, k->input[0]->shape, err);
 }
 
-/* What comes back from the branch that was taken; it is zero if nothing does. */
+static hr_node side_of(const hr_backward *b, hr_node value, int i)
+{
+    return hr_node_output(hr_new_node(b->graph, "Switch", HR_INPUTS(value, b->input[1])), i);
+}
+
+static hr_node merge_of(hr_graph *g, hr_node x, hr_node y)
+{
+    return hr_new_node(g, "Merge", .inputs = (hr_node[]){x, y}, .input_count = 2);
+}
+
+/* What comes back from the branch that was taken; it is zero if nothing does. Slices if one side is. */
 static void switch_gradient(hr_backward *b)
 {
-    hr_node both[] = {b->grad[0], b->grad[1]};
+    hr_gradient both[] = {b->slices[0], b->slices[1]};
+    const hr_node x = b->input[0], indices = both[0].indices.graph ? both[0].indices : both[1].indices;
     for (int i = 0; i < 2; i++)
-        if (!both[i].graph)
-            both[i] = hr_node_output(
-                hr_new_node(b->graph, "Switch", HR_INPUTS(hr_gradient_zeros(b->input[0]), b->input[1])), i);
-    b->out[0] = hr_dense_gradient(hr_new_node(b->graph, "Merge", .inputs = both, .input_count = 2));
+        if (indices.graph)
+            both[i] = hr_gradient_slices(both[i], side_of(b, x, i), hr_node_dtype(indices));
+        else if (!both[i].values.graph)
+            both[i] = hr_dense_gradient(side_of(b, hr_gradient_zeros(x), i));
+    b->out[0] = hr_dense_gradient(merge_of(b->graph, both[0].values, both[1].values));
+    if (!indices.graph) return;
+    b->out[0].indices = merge_of(b->graph, both[0].indices, both[1].indices);
+    b->out[0].dense_shape = hr_node_dtype(x) == HR_RESOURCE ? hr_variable_shape(x, HR_INT64)
+                                                            : hr_new_node(b->graph, "Shape", HR_INPUTS(x),
+                                                                          HR_ATTRS(HR_TYPE_ATTR("out_type", HR_INT64)));
 }
 
 /* What all inputs have in common. */
@@ -60,12 +77,15 @@ static hr_status merge_compute(hr_kernel *k, hr_error *err)
 /* Only the input that was taken gets something. */
 static void merge_gradient(hr_backward *b)
 {
-    if (!b->grad[0].graph) return;
+    const hr_gradient all = b->slices[0];
+    if (!all.values.graph) return;
     for (int i = 0; i < b->inputs; i++) {
         const hr_node taken =
             hr_new_node(b->graph, "Equal", HR_INPUTS(b->output[1], hr_const_number(b->graph, HR_INT32, i, NULL)));
-        const hr_node sides = hr_new_node(b->graph, "Switch", HR_INPUTS(b->grad[0], taken));
-        b->out[i] = hr_dense_gradient(hr_node_output(sides, 1));
+        b->out[i] = all;
+        b->out[i].values = hr_node_output(hr_new_node(b->graph, "Switch", HR_INPUTS(all.values, taken)), 1);
+        if (!all.indices.graph) continue;
+        b->out[i].indices = hr_node_output(hr_new_node(b->graph, "Switch", HR_INPUTS(all.indices, taken)), 1);
     }
 }
 
@@ -80,7 +100,7 @@ const hr_graph_op hr_graph_ops_switch_ops[] = {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Switch",
         .types = "T:{any,resource,variant}",
-        .traits = HR_CHEAP | HR_SWITCHES,
+        .traits = HR_CHEAP | HR_SWITCHES | HR_PASSES_SLICES,
         .shape = switch_shape,
         .compute = switch_compute,
         .gradient = switch_gradient,
@@ -89,7 +109,7 @@ const hr_graph_op hr_graph_ops_switch_ops[] = {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Merge",
         .types = "T:{any,resource,variant}",
-        .traits = HR_CHEAP | HR_MERGES,
+        .traits = HR_CHEAP | HR_MERGES | HR_PASSES_SLICES,
         .shape = merge_shape,
         .compute = merge_compute,
         .gradient = merge_gradient,

@@ -561,20 +561,11 @@ static hr_status concat_shape(hr_infer *s, hr_error *err)
 
 /* ---- gradients ---- */
 
-/* One array of gradients for each call of hr_gradients: its name is the scope in which the call makes nodes. */
+/* One array of gradients for each call of hr_gradients. */
 static hr_node gradient_array(hr_backward *b, hr_node flow, hr_node *handle)
 {
-    char source[256];
-    const hr_node here = hr_identity(flow);
-    snprintf(source, sizeof source, "%s", hr_node_name(here));
-    char *end = strchr(source, '/');
-    for (char *at = source; at; at = strchr(at, '/')) {
-        at += *at == '/';
-        if (strncmp(at, "gradients", 9) == 0 && strchr(at, '/')) end = strchr(at, '/');
-    }
-    if (end) *end = 0;
-    *handle = hr_new_node(b->graph, "TensorArrayGradV3", HR_INPUTS(b->input[0], here),
-                          HR_ATTRS(HR_STRING_ATTR("source", source)));
+    *handle = hr_new_node(b->graph, "TensorArrayGradV3", HR_INPUTS(b->input[0], hr_identity(flow)),
+                          HR_ATTRS(HR_STRING_ATTR("source", b->source)));
     return hr_node_output(*handle, 1);
 }
 

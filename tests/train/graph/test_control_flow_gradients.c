@@ -245,7 +245,149 @@ static void one_of_several_branches_is_derived(void **state)
     }
 }
 
+/* ---- slices ---- */
+
+typedef struct table_pair {
+    hr_node table, x;
+} table_pair;
+
+static void sum_of_rows(hr_graph *graph, hr_node *results, void *user)
+{
+    const table_pair *p = user;
+    const hr_node rows = hr_gather(p->table, hr_ints(graph, HR_I64(1, 3, 1), 3), 0);
+    results[0] = hr_mul(hr_reduce_sum(rows), p->x);
+}
+
+static void no_rows(hr_graph *graph, hr_node *results, void *user)
+{
+    (void)graph;
+    results[0] = hr_exp(((const table_pair *)user)->x);
+}
+
+static void sum_of_all(hr_graph *graph, hr_node *results, void *user)
+{
+    (void)graph;
+    results[0] = hr_reduce_sum(((const table_pair *)user)->table);
+}
+
+static void assert_rows(hr_session *s, const fed *feeds, int count, hr_node fetch, const double *expected, int values)
+{
+    hr_error err;
+    hr_tensor out;
+    hr_feed feed[4];
+    for (int i = 0; i < count; i++)
+        feed[i] = (hr_feed){feeds[i].node, hr_tensor_of(HR_DOUBLE, HR_SCALAR, &feeds[i].value)};
+    assert_ok(hr_session_run(s, feed, count, &fetch, 1, &out, &err), &err);
+    assert_int_equal(out.count, values);
+    for (int i = 0; i < values; i++) assert_close(((const double *)out.data)[i], expected[i]);
+    hr_tensor_clear(&out);
+}
+
+/* Of one branch slices, of another none, of a third all rows: slices. */
+static void slices_stay_slices_through_branches(void **state)
+{
+    (void)state;
+    static hr_branch_fn *const branches[] = {sum_of_rows, no_rows, sum_of_all};
+    static const double expected[][8] = {{0, 0, 6, 6, 0, 0, 3, 3}, {0}, {1, 1, 1, 1, 1, 1, 1, 1}};
+    const hr_node which = input("which");
+    const table_pair p = {hr_get_variable(g, "t", HR_DOUBLE, HR_SHAPE(4, 2), .initializer = hr_ones()), input("x")};
+    hr_node y[3];
+    hr_switch_case(hr_cast_to(which, HR_INT32), branches, 3, (void *)&p, &y[0], 1);
+    hr_cond(hr_less(which, number(1)), sum_of_rows, no_rows, (void *)&p, &y[1], 1);
+    hr_cond(hr_less(which, number(2)), no_rows, sum_of_all, (void *)&p, &y[2], 1);
+    hr_gradient by[3];
+    for (int i = 0; i < 3; i++) {
+        hr_gradients(&y[i], 1, &p.table, 1, &by[i]);
+        assert_int_equal(by[i].indices.graph != NULL, i < 2);
+    }
+    const hr_node dense[] = {hr_gradient_dense(by[0]), hr_gradient_dense(by[1]), hr_gradient_dense(by[2])};
+    hr_session *s = initialized();
+    for (int i = 0; i < 3; i++) {
+        const fed at[] = {{p.x, 3}, {which, i}};
+        assert_rows(s, at, 2, dense[0], expected[i], 8);
+        assert_rows(s, at, 2, dense[1], expected[i ? 1 : 0], 8);
+        assert_rows(s, at, 2, dense[2], expected[i < 2 ? 1 : 2], 8);
+        if (i == 1) assert_rows(s, at, 2, by[0].values, NULL, 0); /* of no row, not of all */
+    }
+    hr_session_free(s);
+}
+
+/* Also out of a call, and through Switch and Merge. */
+static void slices_stay_slices_through_calls_and_switches(void **state)
+{
+    (void)state;
+    static const double expected[][8] = {{0, 0, 6, 6, 0, 0, 3, 3}, {0}};
+    const hr_node table = hr_get_variable(g, "t", HR_DOUBLE, HR_SHAPE(4, 2), .initializer = hr_ones()), x = input("x");
+    hr_graph *body = hr_function_begin(g, "rows");
+    const table_pair p = {table, x};
+    hr_node result, y[2];
+    sum_of_rows(body, &result, (void *)&p);
+    hr_call_function(hr_function_end(body, &result, 1), NULL, 0, &y[0]);
+
+    const hr_node low = hr_less(x, number(4));
+    const hr_node read = hr_new_node(g, "ReadVariableOp", HR_INPUTS(table), HR_ATTRS(HR_TYPE_ATTR("dtype", HR_DOUBLE)));
+    const hr_node side = hr_node_output(hr_new_node(g, "Switch", HR_INPUTS(read, low)), 1);
+    const hr_node other = hr_new_node(g, "Switch", HR_INPUTS(x, low));
+    const hr_node rows = hr_reduce_sum(hr_gather(side, hr_ints(g, HR_I64(1, 3, 1), 3), 0));
+    const hr_node ends[] = {hr_exp(other), hr_mul(rows, hr_node_output(other, 1))};
+    y[1] = hr_new_node(g, "Merge", .inputs = ends, .input_count = 2);
+    hr_node dense[2];
+    for (int i = 0; i < 2; i++) {
+        hr_gradient by;
+        hr_gradients(&y[i], 1, &table, 1, &by);
+        assert_non_null(by.indices.graph);
+        dense[i] = hr_gradient_dense(by);
+    }
+    hr_session *s = initialized();
+    const fed below = {x, 3}, above = {x, 5};
+    assert_rows(s, &below, 1, dense[0], expected[0], 8);
+    assert_rows(s, &below, 1, dense[1], expected[0], 8);
+    assert_rows(s, &above, 1, dense[1], expected[1], 8);
+    hr_session_free(s);
+}
+
 /* ---- loops ---- */
+
+/* a becomes a x, and goes to an array. */
+static void write_powers(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    const table_pair *p = user; /* here the table is an array */
+    results[0] = hr_add(vars[0], hr_scalar(graph, HR_DOUBLE, 1));
+    results[1] = hr_mul(vars[1], p->x);
+    results[2] = hr_new_node(graph, "TensorArrayWriteV3",
+                             HR_INPUTS(p->table, hr_cast_to(vars[0], HR_INT32), results[1], vars[2]));
+}
+
+static void turns_below_four(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    (void)user;
+    results[0] = hr_less(vars[0], hr_scalar(graph, HR_DOUBLE, 4));
+}
+
+/* What a loop writes to a tensor array: two calls of hr_gradients, each with an array of its own. */
+static void a_loop_that_writes_a_tensor_array_is_derived(void **state)
+{
+    (void)state;
+    const hr_node array = hr_new_node(g, "TensorArrayV3", HR_INPUTS(hr_scalar(g, HR_INT32, 4)),
+                                      HR_ATTRS(HR_TYPE_ATTR("dtype", HR_DOUBLE)));
+    table_pair p = {array, input("x")};
+    hr_node out[3];
+    hr_while_loop(turns_below_four, write_powers, &p, ((hr_node[]){number(0), number(1), hr_node_output(array, 1)}), 3,
+                  out);
+    const hr_node at = hr_ints(g, HR_I64(0, 1, 2, 3), 4);
+    const hr_node all =
+        hr_new_node(g, "TensorArrayGatherV3", HR_INPUTS(array, at, out[2]), HR_ATTRS(HR_TYPE_ATTR("dtype", HR_DOUBLE)));
+    const hr_node sum = hr_reduce_sum(all), squares = hr_reduce_sum(hr_square(all));
+    const hr_node fetch[] = {sum, gradient(sum, p.x), gradient(squares, p.x)};
+    const fed x = {p.x, 1.5};
+    double got[3];
+    hr_session *s = hr_session_new(g);
+    run(s, &x, 1, fetch, got, 3);
+    hr_session_free(s);
+    assert_close(got[0], 1.5 + pow(1.5, 2) + pow(1.5, 3) + pow(1.5, 4));
+    assert_close(got[1], 1 + 2 * 1.5 + 3 * pow(1.5, 2) + 4 * pow(1.5, 3));
+    assert_close(got[2], 2 * 1.5 + 4 * pow(1.5, 3) + 6 * pow(1.5, 5) + 8 * pow(1.5, 7));
+}
 
 static void turns_below(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
 {
@@ -615,6 +757,9 @@ int main(void)
         ON_A_GRAPH(branches_within_branches_are_derived),
         ON_A_GRAPH(one_of_several_branches_is_derived),
         ON_A_GRAPH(derivatives_are_the_same_from_a_file),
+        ON_A_GRAPH(slices_stay_slices_through_branches),
+        ON_A_GRAPH(slices_stay_slices_through_calls_and_switches),
+        ON_A_GRAPH(a_loop_that_writes_a_tensor_array_is_derived),
         ON_A_GRAPH(switch_and_merge_are_derived),
         ON_A_GRAPH(switch_and_merge_within_a_loop_are_derived),
         ON_A_GRAPH(a_call_with_switch_and_merge_is_derived),
