@@ -11,7 +11,7 @@ target_compile_options(hr_flags INTERFACE -Wall -Wextra -Wpedantic -Werror -fvis
 target_include_directories(hr_flags INTERFACE ${PROJECT_SOURCE_DIR} ${HEADRACE_INCLUDE})
 target_link_libraries(hr_flags INTERFACE PkgConfig::UV m)
 if(HEADRACE_SANITIZE)
-    target_compile_options(hr_flags INTERFACE -fsanitize=${HEADRACE_SANITIZE} -fno-omit-frame-pointer -O1
+    target_compile_options(hr_flags INTERFACE -fsanitize=${HEADRACE_SANITIZE} -fno-omit-frame-pointer -O1 -g1
                            -fno-sanitize-recover=all)
     # gcc sees instrumented code here and guesses wrongly; the plain builds hold this warning.
     target_compile_options(hr_flags INTERFACE $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)

@@ -24,20 +24,30 @@ install_packages() {
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+build_targets() {
+    if [ "${targets[*]}" = objects ]; then
+        mapfile -t targets < <(ninja -C "build/$preset" -t targets all | sed -n 's/^\(.*\.o\): .*/\1/p')
+    fi
+    ninja -C "build/$preset" -j "$cores" "${targets[@]}"
+}
+
 # What every build needs (docs/design.md, section 7).
 build_packages=(gcc libc6-dev make cmake ninja-build pkg-config ca-certificates
     libuv1-dev zlib1g-dev liblz4-dev libyaml-dev libisal-dev libzstd-dev
     libprotobuf-c-dev protobuf-c-compiler libopenblas-pthread-dev libpcre2-dev libcjson-dev)
 test_packages=(libcmocka-dev clang python3-venv)
 
-# `build PRESET [cmake options]`: configures and builds into build/PRESET.
+# `build PRESET [cmake options] [-- targets]`: configures and builds into build/PRESET; the target `objects` is all that
+# is compiled, without links.
 build() {
-    local preset=$1
+    local preset=$1 options=() targets
     shift
-    say "building: $preset"
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do options+=("$1"); shift; done
+    targets=("${@:2}")
+    say "building: $preset ${targets[*]}"
     local log
     log=$(mktemp)
-    if ! { cmake --preset "$preset" "$@" && cmake --build "build/$preset" -j "$cores"; } >"$log" 2>&1; then
+    if ! { cmake --preset "$preset" "${options[@]}" && build_targets; } >"$log" 2>&1; then
         grep -E 'error|Error|FAILED' "$log" | head -n 20 >&2 || true
         tail -n 20 "$log" >&2
         rm -f "$log"
