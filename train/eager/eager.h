@@ -155,6 +155,9 @@ HR_API int hr_traced_count(const hr_traced *traced); /* how many times it was tr
 /* Of one trace: the function of the graph's library, which hr_graph_export writes. Captures are its last inputs. */
 HR_API const hr_function *hr_traced_function(const hr_traced *traced, int i);
 
+/* The same calls, which tell the line that they are in (graph.h). */
+#define hr_eager_take(...) HR_MADE_(hr_eager_take(__VA_ARGS__))
+
 #ifdef __cplusplus
 }
 #endif

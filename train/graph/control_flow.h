@@ -113,10 +113,18 @@ typedef struct hr_tensor_array_opts {
     const hr_shape *element_shape; /* default: any */
     bool dynamic_size;             /* default: a write beyond the end is an error of the run */
 } hr_tensor_array_opts;
+/* hr_place_end of what makes an array. */
+HR_API hr_tensor_array hr_place_end_array(hr_tensor_array made);
+#if defined HR_NO_PLACES || defined __cplusplus
+#define HR_MADE_ARRAY_(call) (call)
+#else
+#define HR_MADE_ARRAY_(call) (hr_place_begin(__FILE__, __LINE__), hr_place_end_array(call))
+#endif
 /* `size`, an int32 scalar, elements that are not written yet; they are read as zeros. */
 HR_API hr_tensor_array hr_tensor_array_new_with(hr_node size, hr_dtype dtype, const hr_tensor_array_opts *opts);
 #define hr_tensor_array_new(...)                                                                                       \
-    HR_CALL2_(hr_tensor_array_new_with, hr_tensor_array_opts, __VA_ARGS__, .struct_size = sizeof(hr_tensor_array_opts))
+    HR_MADE_ARRAY_(HR_CALL2_(hr_tensor_array_new_with, hr_tensor_array_opts, __VA_ARGS__,                              \
+                             .struct_size = sizeof(hr_tensor_array_opts)))
 HR_API hr_tensor_array hr_tensor_array_unstack(hr_node rows); /* one element for each row */
 /* The same array with another list, such as the one that a loop gave. */
 HR_API hr_tensor_array hr_tensor_array_of(const hr_tensor_array *like, hr_node list);
@@ -174,7 +182,15 @@ HR_API void hr_scan_loop_with(hr_loop_fn *fn, void *user, const hr_node *elems, 
     HR_FOLD_(hr_scan_loop_with, fn, user, elems, elem_count, initial, out, __VA_ARGS__,                                \
              .struct_size = sizeof(hr_fold_opts))
 #define HR_FOLD_(call, fn, user, elems, elem_count, initial, out, count, ...)                                          \
-    call((fn), (user), (elems), (elem_count), (initial), (out), (count), &(hr_fold_opts){__VA_ARGS__})
+    HR_MADE_VOID_(call((fn), (user), (elems), (elem_count), (initial), (out), (count), &(hr_fold_opts){__VA_ARGS__}))
+
+/* The same calls, which tell the line that they are in (graph.h). */
+#define hr_function_input(...) HR_MADE_(hr_function_input(__VA_ARGS__))
+#define hr_tensor_array_read(...) HR_MADE_(hr_tensor_array_read(__VA_ARGS__))
+#define hr_tensor_array_stack(...) HR_MADE_(hr_tensor_array_stack(__VA_ARGS__))
+#define hr_tensor_array_size(...) HR_MADE_(hr_tensor_array_size(__VA_ARGS__))
+#define hr_tensor_array_unstack(...) HR_MADE_ARRAY_(hr_tensor_array_unstack(__VA_ARGS__))
+#define hr_tensor_array_write(...) HR_MADE_ARRAY_(hr_tensor_array_write(__VA_ARGS__))
 
 #ifdef __cplusplus
 }

@@ -381,6 +381,13 @@ HR_API hr_status hr_session_get(hr_session *s, hr_node variable, hr_tensor *out,
 /* Copies `value` into the variable, whose type and shape it must have. */
 HR_API hr_status hr_session_set(hr_session *s, hr_node variable, const hr_tensor *value, hr_error *err);
 
+/* The same calls, which tell the line that they are in. */
+#define hr_global_step(...) HR_MADE_(hr_global_step(__VA_ARGS__))
+#define hr_variables_initializer(...) HR_MADE_(hr_variables_initializer(__VA_ARGS__))
+#define hr_global_variables_initializer(...) HR_MADE_(hr_global_variables_initializer(__VA_ARGS__))
+#define hr_local_variables_initializer(...) HR_MADE_(hr_local_variables_initializer(__VA_ARGS__))
+#define hr_gradient_dense(...) HR_MADE_(hr_gradient_dense(__VA_ARGS__))
+
 #ifdef __cplusplus
 }
 #endif

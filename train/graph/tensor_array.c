@@ -17,6 +17,12 @@ static hr_shape shape_of_rows(hr_shape shape)
     return row;
 }
 
+hr_tensor_array hr_place_end_array(hr_tensor_array made)
+{
+    hr_place_end(made.list);
+    return made;
+}
+
 hr_tensor_array hr_tensor_array_new_with(hr_node size, hr_dtype dtype, const hr_tensor_array_opts *given)
 {
     const hr_tensor_array_opts opts = HR_OPTIONS(hr_tensor_array_opts, given);

@@ -271,6 +271,19 @@ HR_API hr_status hr_binary_scores_add(hr_binary_scores *s, const float *labels, 
 HR_API hr_status hr_binary_scores_result(hr_binary_scores *s, hr_binary_result *out, hr_error *err);
 HR_API void hr_binary_scores_free(hr_binary_scores *s); /* NULL: nothing */
 
+/* The same calls, which tell the line that they are in (graph.h). */
+#define hr_regularization_loss(...) HR_MADE_(hr_regularization_loss(__VA_ARGS__))
+#define hr_relu_fn(...) HR_MADE_(hr_relu_fn(__VA_ARGS__))
+#define hr_relu6_fn(...) HR_MADE_(hr_relu6_fn(__VA_ARGS__))
+#define hr_elu_fn(...) HR_MADE_(hr_elu_fn(__VA_ARGS__))
+#define hr_selu_fn(...) HR_MADE_(hr_selu_fn(__VA_ARGS__))
+#define hr_sigmoid_fn(...) HR_MADE_(hr_sigmoid_fn(__VA_ARGS__))
+#define hr_tanh_fn(...) HR_MADE_(hr_tanh_fn(__VA_ARGS__))
+#define hr_softplus_fn(...) HR_MADE_(hr_softplus_fn(__VA_ARGS__))
+#define hr_softsign_fn(...) HR_MADE_(hr_softsign_fn(__VA_ARGS__))
+#define hr_concatenate_context_input(...) HR_MADE_(hr_concatenate_context_input(__VA_ARGS__))
+#define hr_get_total_loss(...) HR_MADE_(hr_get_total_loss(__VA_ARGS__))
+
 #ifdef __cplusplus
 }
 #endif

@@ -302,6 +302,31 @@ HR_API hr_node hr_normal_values(hr_node shape, hr_dtype dtype, int64_t seed);  /
 /* The same, but values beyond two standard deviations are drawn again. */
 HR_API hr_node hr_truncated_normal_values(hr_node shape, hr_dtype dtype, int64_t seed);
 
+/* The same calls, which tell the line that they are in (graph.h). */
+#define hr_scalar(...) HR_MADE_(hr_scalar(__VA_ARGS__))
+#define hr_scalar_like(...) HR_MADE_(hr_scalar_like(__VA_ARGS__))
+#define hr_ints(...) HR_MADE_(hr_ints(__VA_ARGS__))
+#define hr_shape_const(...) HR_MADE_(hr_shape_const(__VA_ARGS__))
+#define hr_argmax(...) HR_MADE_(hr_argmax(__VA_ARGS__))
+#define hr_argmin(...) HR_MADE_(hr_argmin(__VA_ARGS__))
+#define hr_squeeze(...) HR_MADE_(hr_squeeze(__VA_ARGS__))
+#define hr_cast_to(...) HR_MADE_(hr_cast_to(__VA_ARGS__))
+#define hr_concat(...) HR_MADE_(hr_concat(__VA_ARGS__))
+#define hr_slice(...) HR_MADE_(hr_slice(__VA_ARGS__))
+#define hr_gather(...) HR_MADE_(hr_gather(__VA_ARGS__))
+#define hr_one_hot(...) HR_MADE_(hr_one_hot(__VA_ARGS__))
+#define hr_where(...) HR_MADE_(hr_where(__VA_ARGS__))
+#define hr_add_n(...) HR_MADE_(hr_add_n(__VA_ARGS__))
+#define hr_multi_hot(...) HR_MADE_(hr_multi_hot(__VA_ARGS__))
+#define hr_group(...) HR_MADE_(hr_group(__VA_ARGS__))
+#define hr_assign(...) HR_MADE_(hr_assign(__VA_ARGS__))
+#define hr_assign_add(...) HR_MADE_(hr_assign_add(__VA_ARGS__))
+#define hr_assign_sub(...) HR_MADE_(hr_assign_sub(__VA_ARGS__))
+#define hr_variable_shape(...) HR_MADE_(hr_variable_shape(__VA_ARGS__))
+#define hr_uniform_values(...) HR_MADE_(hr_uniform_values(__VA_ARGS__))
+#define hr_normal_values(...) HR_MADE_(hr_normal_values(__VA_ARGS__))
+#define hr_truncated_normal_values(...) HR_MADE_(hr_truncated_normal_values(__VA_ARGS__))
+
 #ifdef __cplusplus
 }
 #endif

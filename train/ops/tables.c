@@ -21,6 +21,12 @@ static hr_table begun(hr_table table)
     return table;
 }
 
+hr_table hr_place_end_table(hr_table made)
+{
+    hr_place_end(made.handle);
+    return made;
+}
+
 hr_table hr_static_table(hr_node keys, hr_node values, hr_node default_value, const char *name)
 {
     hr_table t = {.default_value = default_value};

@@ -25,6 +25,14 @@ typedef struct hr_table {
     int64_t oov_buckets;   /* if above 0, such keys get one of so many numbers after those of the table instead */
 } hr_table;
 
+/* hr_place_end of what makes a table. */
+HR_API hr_table hr_place_end_table(hr_table made);
+#if defined HR_NO_PLACES || defined __cplusplus
+#define HR_MADE_TABLE_(call) (call)
+#else
+#define HR_MADE_TABLE_(call) (hr_place_begin(__FILE__, __LINE__), hr_place_end_table(call))
+#endif
+
 /* A fixed table from two vectors. Keys that are there twice must have the same value: "table.duplicate". `name`: of the
  * node; NULL: "hash_table". */
 HR_API hr_table hr_static_table(hr_node keys, hr_node values, hr_node default_value, const char *name);
@@ -49,8 +57,8 @@ HR_API hr_table hr_table_from_file_with(hr_graph *g, const char *path, hr_dtype 
     HR_TABLE_FROM_FILE_(g, path, key, key_column, value, value_column, __VA_ARGS__,                                    \
                         .struct_size = sizeof(hr_table_file_opts))
 #define HR_TABLE_FROM_FILE_(g, path, key, key_column, value, value_column, default_value, ...)                         \
-    hr_table_from_file_with((g), (path), (key), (key_column), (value), (value_column), (default_value),                \
-                            &(hr_table_file_opts){__VA_ARGS__})
+    HR_MADE_TABLE_(hr_table_from_file_with((g), (path), (key), (key_column), (value), (value_column), (default_value), \
+                                           &(hr_table_file_opts){__VA_ARGS__}))
 
 typedef struct hr_index_table_opts {
     size_t struct_size;
@@ -62,8 +70,8 @@ typedef struct hr_index_table_opts {
 /* From the words of a file, one a line, to their line numbers, int64. */
 HR_API hr_table hr_index_table_from_file_with(hr_graph *g, const char *path, const hr_index_table_opts *opts);
 #define hr_index_table_from_file(...)                                                                                  \
-    HR_CALL2_(hr_index_table_from_file_with, hr_index_table_opts, __VA_ARGS__,                                         \
-              .struct_size = sizeof(hr_index_table_opts))
+    HR_MADE_TABLE_(HR_CALL2_(hr_index_table_from_file_with, hr_index_table_opts, __VA_ARGS__,                          \
+                             .struct_size = sizeof(hr_index_table_opts)))
 /* From line numbers back to words; `unknown`, NULL: "UNK". */
 HR_API hr_table hr_index_to_string_table_from_file(hr_graph *g, const char *path, const char *unknown);
 
@@ -74,6 +82,17 @@ HR_API hr_node hr_table_insert(hr_table table, hr_node keys, hr_node values); /*
 HR_API hr_node hr_table_remove(hr_table table, hr_node keys);                 /* keys that are not there: nothing */
 HR_API hr_node hr_table_export(hr_table table, hr_dtype key, hr_dtype value); /* output 0: all keys, 1: values */
 HR_API hr_node hr_tables_initializer(hr_graph *g); /* node "init_all_tables", which runs all of the collection */
+
+/* The same calls, which tell the line that they are in (graph.h). */
+#define hr_table_lookup(...) HR_MADE_(hr_table_lookup(__VA_ARGS__))
+#define hr_table_size(...) HR_MADE_(hr_table_size(__VA_ARGS__))
+#define hr_table_insert(...) HR_MADE_(hr_table_insert(__VA_ARGS__))
+#define hr_table_remove(...) HR_MADE_(hr_table_remove(__VA_ARGS__))
+#define hr_table_export(...) HR_MADE_(hr_table_export(__VA_ARGS__))
+#define hr_tables_initializer(...) HR_MADE_(hr_tables_initializer(__VA_ARGS__))
+#define hr_static_table(...) HR_MADE_TABLE_(hr_static_table(__VA_ARGS__))
+#define hr_mutable_table(...) HR_MADE_TABLE_(hr_mutable_table(__VA_ARGS__))
+#define hr_index_to_string_table_from_file(...) HR_MADE_TABLE_(hr_index_to_string_table_from_file(__VA_ARGS__))
 
 #ifdef __cplusplus
 }

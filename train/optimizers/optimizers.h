@@ -333,6 +333,12 @@ HR_API hr_node hr_assign_moving_average_with(hr_node variable, hr_node value, do
     HR_MADE_(HR_CALL3_(hr_assign_moving_average_with, hr_moving_average_opts, __VA_ARGS__,                             \
                        .struct_size = sizeof(hr_moving_average_opts)))
 
+/* The same calls, which tell the line that they are in (graph.h). */
+#define hr_apply_gradients(...) HR_MADE_(hr_apply_gradients(__VA_ARGS__))
+#define hr_clip_by_norm(...) HR_MADE_(hr_clip_by_norm(__VA_ARGS__))
+#define hr_global_norm(...) HR_MADE_(hr_global_norm(__VA_ARGS__))
+#define hr_piecewise_constant(...) HR_MADE_(hr_piecewise_constant(__VA_ARGS__))
+
 #ifdef __cplusplus
 }
 #endif

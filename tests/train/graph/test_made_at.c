@@ -5,6 +5,7 @@
 #include <headrace/layers.h>
 #include <headrace/optimizers.h>
 #include <headrace/ops.h>
+#include <headrace/tables.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,32 @@ static void what_the_library_makes_is_made_where_it_was_called(void **state)
     assert_more(seen[3], 10);
 }
 
+static void keep(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    (void)graph, (void)user;
+    results[0] = vars[0];
+}
+
+/* Calls without options, and those that give no node but what is made of some. */
+static void arrays_tables_and_loops_are_made_where_they_were_called(void **state)
+{
+    (void)state;
+    hr_node last;
+    const hr_node rows = hr_placeholder(g, HR_FLOAT, HR_SHAPE(4, 2)), size = hr_scalar(g, HR_INT32, 4);
+    const int line = __LINE__;
+    const hr_tensor_array a = hr_tensor_array_new(size, HR_FLOAT), b = hr_tensor_array_unstack(rows);
+    const hr_node element = hr_tensor_array_read(&a, hr_scalar(g, HR_INT32, 1));
+    const hr_node joined = hr_concat((hr_node[]){rows, rows}, 2, 0);
+    const hr_table t = hr_mutable_table(g, HR_INT64, HR_FLOAT, hr_scalar(g, HR_FLOAT, 0), NULL);
+    hr_foldl(keep, NULL, &rows, 1, NULL, &last, 1);
+    is_made_at(a.list, __FILE__, line + 1);
+    is_made_at(b.list, __FILE__, line + 1);
+    is_made_at(element, __FILE__, line + 2);
+    is_made_at(joined, __FILE__, line + 3);
+    is_made_at(t.handle, __FILE__, line + 4);
+    is_made_at(last, __FILE__, line + 5);
+}
+
 static void below(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
 {
     *(int *)user = __LINE__ + 1;
@@ -86,7 +113,7 @@ static void a_loop_and_what_is_in_it_have_lines_of_their_own(void **state)
     is_made_at(out, __FILE__, line);
     const hr_function *condition = hr_function_named(g, hr_attr_func(out, "cond"));
     is_made_at(hr_function_output_at(condition, 0), __FILE__, inner);
-    is_made_at(hr_scalar(g, HR_FLOAT, 1), "", 0); /* no macro, and no scope */
+    is_made_at(hr_neg_with(first, NULL), "", 0); /* no macro, and no scope */
 }
 
 static void without_a_line_it_is_that_of_the_scope(void **state)
@@ -169,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_A_GRAPH(nodes_know_the_line_that_made_them),
         IN_A_GRAPH(what_the_library_makes_is_made_where_it_was_called),
+        IN_A_GRAPH(arrays_tables_and_loops_are_made_where_they_were_called),
         IN_A_GRAPH(a_loop_and_what_is_in_it_have_lines_of_their_own),
         IN_A_GRAPH(without_a_line_it_is_that_of_the_scope),
         IN_A_GRAPH(what_a_pass_made_stands_for_a_node_of_the_graph),
