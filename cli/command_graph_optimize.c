@@ -101,7 +101,7 @@ static int graph_optimize_run(command_call *call)
     if (call_arguments(call) != 1) return usage_error(call, "expected one file, found %d", call_arguments(call));
     const int code = check_flags(call);
     if (code != 0) return code;
-    hr_status st = read_graph_file(call_argument(call, 0), &file, &err);
+    hr_status st = read_graph_file(call, &file, &err);
     optimizing o = {.graph = file.graph};
     const int32_t before = hr_graph_size(file.graph);
     if (st == HR_OK) st = optimize_all(call, &o, &err);
@@ -127,6 +127,7 @@ static const flag flags[] = {
     {FLAG_REPEATED, "transforms", 't', "TEXT", "then run these, such as \"fold_constants remove_nodes(op=Identity)\""},
     {FLAG_TEXT, "passes", 0, "NAMES", "then run these passes of the session: names with commas, exact, all"},
     {FLAG_SWITCH, "list", 0, NULL, "list transforms and passes instead"},
+    TAG_SET_FLAG,
     {0},
 };
 
@@ -134,9 +135,9 @@ const command command_graph_optimize = {
     .name = "graph optimize",
     .arguments = "[FILE]",
     .summary = "freezes a graph and rewrites it for inference",
-    .text =
-        "Reads a GraphDef or a MetaGraphDef and writes what the outputs need, rewritten. Transforms have the names and "
-        "arguments of TensorFlow's Graph Transform Tool; --list lists them. Outputs keep their names.",
+    .text = "Reads a GraphDef, a MetaGraphDef or a SavedModel and writes what the outputs need, rewritten. Transforms "
+            "have the names and "
+            "arguments of TensorFlow's Graph Transform Tool; --list lists them. Outputs keep their names.",
     .examples = "  headrace graph optimize model.ckpt-1000.meta --freeze model.ckpt-1000 --outputs predictions "
                 "--for-inference -o frozen.pb\n"
                 "  headrace graph optimize frozen.pb --outputs y -t 'quantize_weights(minimum_size=1024)' -o small.pb\n"

@@ -263,7 +263,7 @@ static int graph_run_run(command_call *call)
     double tolerance, timeout;
     const int code = check_flags(call, &tolerance, &timeout);
     if (code != 0) return code;
-    hr_status st = read_graph_file(call_argument(call, 0), &r.file, &err);
+    hr_status st = read_graph_file(call, &r.file, &err);
     if (st == HR_OK) st = find_all(call, &r, &err);
     if (st == HR_OK) st = prepare(call, &r, timeout, &err);
     if (st == HR_OK) st = run_often(call, &r, &err);
@@ -290,6 +290,7 @@ static const flag flags[] = {
     {FLAG_COUNT, "repeat", 0, "N", "run N times, and say how long a run takes"},
     {FLAG_SWITCH, "json", 0, NULL, "print the values as one line of JSON"},
     {FLAG_SWITCH, "quiet", 'q', NULL, "print no values"},
+    TAG_SET_FLAG,
     {0},
 };
 
@@ -297,10 +298,10 @@ const command command_graph_run = {
     .name = "graph run",
     .arguments = "FILE",
     .summary = "runs a graph: feeds from the command line, values to the terminal",
-    .text =
-        "Reads a GraphDef or a MetaGraphDef, as bytes, or as text if the name ends in .pbtxt, feeds values to nodes, "
-        "and computes others. A value has the type of its node: \"3\", \"[[1, 2], [3, 4]]\", \"true\", "
-        "\"[\\\"a\\\", \\\"b\\\"]\", or the name of a .npy file. Nodes that are fed are not computed.",
+    .text = "Reads a GraphDef, a MetaGraphDef or a SavedModel, as bytes, or as text if the name ends in .pbtxt, feeds "
+            "values to nodes, and computes others. A value has the type of its node: \"3\", \"[[1, 2], [3, 4]]\", "
+            "\"true\", "
+            "\"[\\\"a\\\", \\\"b\\\"]\", or the name of a .npy file. Nodes that are fed are not computed.",
     .examples = "  headrace graph run frozen.pb --feed 'x=[[1, 2]]' --fetch y\n"
                 "  headrace graph run model.ckpt-1000.meta --checkpoint model.ckpt-1000 --feed x=batch.npy --fetch y "
                 "--save y=y.npy -q\n"

@@ -27,15 +27,17 @@ static int by_count(const void *a, const void *b)
 /* Gives *out (hr_free it), the most frequent one first. */
 static hr_status count_ops(hr_graph *g, op_count **out, int *count, hr_error *err)
 {
-    const size_t size = (size_t)hr_graph_size(g);
-    const char **op = hr_calloc(size + 1, sizeof *op);
-    *out = hr_calloc(size + 1, sizeof **out);
+    const size_t all = (size_t)hr_graph_size(g);
+    const char **op = hr_calloc(all + 1, sizeof *op);
+    size_t size = 0;
+    *out = hr_calloc(all + 1, sizeof **out);
     *count = 0;
     if (!op || !*out) {
         hr_free(op);
         return hr_no_memory(err, "a table");
     }
-    for (size_t i = 0; i < size; i++) op[i] = hr_node_op((hr_node){g, (int32_t)i, 0});
+    for (int32_t i = 0; i < hr_graph_size(g); i++)
+        if (!hr_node_hidden((hr_node){g, i, 0})) op[size++] = hr_node_op((hr_node){g, i, 0});
     if (size) qsort(op, size, sizeof *op, by_op);
     for (size_t i = 0; i < size; i++) {
         if (i == 0 || strcmp(op[i], op[i - 1]) != 0) (*out)[(*count)++].op = op[i];
@@ -204,6 +206,7 @@ static void print_nodes(hr_graph *g, bool attributes)
     table t = {.column = column, .columns = attributes ? 5 : 4};
     for (int32_t i = 0; i < hr_graph_size(g); i++) {
         const hr_node node = {g, i, 0};
+        if (hr_node_hidden(node)) continue;
         table_cell(&t, "%.500s", hr_node_name(node));
         table_cell(&t, "%.100s", hr_node_op(node));
         add_column(&t, node, text_inputs);
@@ -284,10 +287,17 @@ static void print_signatures(const hr_meta_graph *m)
     }
 }
 
+static int count_nodes(const op_count *op, int ops)
+{
+    int sum = 0;
+    for (int i = 0; i < ops; i++) sum += op[i].count;
+    return sum;
+}
+
 static void print_summary(const graph_file *file, const op_count *op, int ops)
 {
     printf("%s: %s nodes, %s of constants\n", file->meta ? "MetaGraphDef" : "GraphDef",
-           with_commas(hr_graph_size(file->graph)), human_bytes((double)constant_bytes(file->graph)));
+           with_commas(count_nodes(op, ops)), human_bytes((double)constant_bytes(file->graph)));
     for (int i = 0; hr_meta_graph_tag(file->meta, i); i++) printf("tag: %s\n", hr_meta_graph_tag(file->meta, i));
     print_ops(op, ops);
     print_placeholders(file->graph);
@@ -323,6 +333,7 @@ static void show_as_json(const graph_file *file, const op_count *op, int ops, bo
     json_open(&line, "nodes", '[');
     for (int32_t i = 0; i < hr_graph_size(file->graph); i++) {
         const hr_node node = {file->graph, i, 0};
+        if (hr_node_hidden(node)) continue;
         json_open(&line, NULL, '{');
         json_text(&line, "name", hr_node_name(node));
         json_text(&line, "op", hr_node_op(node));
@@ -365,7 +376,7 @@ static hr_status show_pictures(const command_call *call, hr_graph *g, hr_error *
 static hr_status shown_graph(const command_call *call, graph_file *file, hr_graph **out, hr_error *err)
 {
     const char *name = flag_text(call, "function");
-    HR_TRY(read_graph_file(call_argument(call, 0), file, err));
+    HR_TRY(read_graph_file(call, file, err));
     const hr_function *f = name ? hr_function_named(file->graph, name) : NULL;
     *out = f ? hr_function_graph(f) : file->graph;
     if (name && !f)
@@ -407,6 +418,7 @@ static const flag flags[] = {
     {FLAG_TEXT, "svg", 0, "OUT", "write a picture as SVG instead; -: to standard output"},
     {FLAG_COUNT, "depth", 0, "N", "in pictures, nodes whose names have the same first N parts are one box"},
     {FLAG_SWITCH, "json", 0, NULL, "all as one line of JSON"},
+    TAG_SET_FLAG,
     {0},
 };
 
@@ -415,7 +427,8 @@ const command command_graph_show = {
     .arguments = "FILE",
     .summary = "shows the nodes of a graph, as a table or a picture",
     .text =
-        "Reads a GraphDef or a MetaGraphDef, as bytes, or as text if the name ends in .pbtxt. Prints how many nodes of "
+        "Reads a GraphDef, a MetaGraphDef or a SavedModel, as bytes, or as text if the name ends in .pbtxt. Prints how "
+        "many nodes of "
         "each op there are, the placeholders, variables and signatures, and a table of the nodes: inputs (^ before "
         "those that are only waited for), and types and shapes of outputs as far as they are known without running. "
         "In pictures, what a node needs is below it.",

@@ -1,6 +1,7 @@
 /* See graph_files.h. */
 #include "cli/graph_files.h"
 #include <string.h>
+#include <sys/stat.h>
 
 void clear_graph_file(graph_file *file)
 {
@@ -24,8 +25,17 @@ static hr_status read_as(const char *path, bool meta, graph_file *out, hr_error 
     return meta ? hr_meta_graph_read(out->graph, path, &out->meta, err) : hr_graph_read(out->graph, path, err);
 }
 
+/* A folder, or the file in it. */
+static bool is_saved_model(const char *path)
+{
+    struct stat about;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return strcmp(name, "saved_model.pb") == 0 || strcmp(name, "saved_model.pbtxt") == 0 ||
+           (stat(path, &about) == 0 && S_ISDIR(about.st_mode));
+}
+
 /* Where both fail, the message is that of what the name says. */
-hr_status read_graph_file(const char *path, graph_file *out, hr_error *err)
+static hr_status read_of_either_kind(const char *path, graph_file *out, hr_error *err)
 {
     hr_error other = {0};
     const bool meta = is_meta_name(path);
@@ -36,6 +46,19 @@ hr_status read_graph_file(const char *path, graph_file *out, hr_error *err)
     if (read_as(path, !meta, out, &other) == HR_OK) return HR_OK;
     clear_graph_file(out);
     return st;
+}
+
+hr_status read_graph_file(const command_call *call, graph_file *out, hr_error *err)
+{
+    const char *path = call_argument(call, 0), *tags = flag_text(call, "tag-set");
+    if (is_saved_model(path)) {
+        *out = (graph_file){hr_graph_new(), NULL};
+        return out->graph ? hr_saved_model_read(out->graph, path, tags, &out->meta, err) : hr_no_memory(err, "a graph");
+    }
+    if (tags)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "savedmodel.tags",
+                       "--tag-set: expected the folder of a SavedModel, got '%.200s'", path);
+    return read_of_either_kind(path, out, err);
 }
 
 static hr_status print_bytes(const char *bytes, size_t size, hr_error *err)

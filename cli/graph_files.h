@@ -12,9 +12,13 @@ typedef struct graph_file {
     hr_meta_graph *meta; /* NULL: the file is a GraphDef */
 } graph_file;
 
-/* A GraphDef or a MetaGraphDef, by what is in it, as text if the name ends in .pbtxt. clear_graph_file also after a
- * failure. */
-hr_status read_graph_file(const char *path, graph_file *out, hr_error *err);
+/* The command's argument: a GraphDef or a MetaGraphDef, by what is in it, as text if the name ends in .pbtxt, or of a
+ * SavedModel the graph of the tags of --tag-set. clear_graph_file also after a failure. */
+hr_status read_graph_file(const command_call *call, graph_file *out, hr_error *err);
+#define TAG_SET_FLAG                                                                                                   \
+    {                                                                                                                  \
+        FLAG_TEXT, "tag-set", 0, "TAGS", "of a SavedModel with several graphs, that of these tags, such as serve,gpu"  \
+    }
 void clear_graph_file(graph_file *file);
 /* As a MetaGraphDef or a GraphDef; as text if the name ends in .pbtxt. "-": bytes on standard output. */
 hr_status write_graph_file(const char *path, hr_graph *g, const hr_meta_graph *meta, bool as_meta, bool strip_defaults,

@@ -82,14 +82,15 @@ static hr_status too_many(int boxes, hr_error *err)
 
 static hr_status make_boxes(picture *p, hr_graph *g, int depth, hr_error *err)
 {
-    const int32_t size = hr_graph_size(g);
-    named_node *node = hr_calloc((size_t)size + 1, sizeof *node);
-    p->box_of = hr_calloc((size_t)size + 1, sizeof *p->box_of);
+    const int32_t all = hr_graph_size(g);
+    int32_t size = 0; /* without hidden ones */
+    named_node *node = hr_calloc((size_t)all + 1, sizeof *node);
+    p->box_of = hr_calloc((size_t)all + 1, sizeof *p->box_of);
     p->box = hr_calloc(MOST_BOXES + 1, sizeof *p->box);
     hr_status st = node && p->box_of && p->box ? HR_OK : hr_no_memory(err, "a picture");
-    for (int32_t i = 0; st == HR_OK && i < size; i++) {
+    for (int32_t i = 0; st == HR_OK && i < all; i++) {
         const char *name = hr_node_name((hr_node){g, i, 0});
-        node[i] = (named_node){name, scope_size(name, depth), i};
+        if (!hr_node_hidden((hr_node){g, i, 0})) node[size++] = (named_node){name, scope_size(name, depth), i};
     }
     if (st == HR_OK && size > 0) qsort(node, (size_t)size, sizeof *node, by_scope);
     for (int32_t i = 0; st == HR_OK && i < size; i++) {
@@ -131,7 +132,7 @@ static hr_status make_edges(picture *p, hr_graph *g, hr_error *err)
     if (!p->edge) return hr_no_memory(err, "a picture");
     for (int32_t i = 0; i < hr_graph_size(g); i++) {
         const hr_node node = {g, i, 0};
-        for (int j = 0; j < hr_node_inputs(node) + hr_node_controls(node); j++) {
+        for (int j = 0; j < hr_node_inputs(node) + hr_node_controls(node) && !hr_node_hidden(node); j++) {
             const bool control = j >= hr_node_inputs(node);
             const hr_node from = control ? hr_node_control(node, j - hr_node_inputs(node)) : hr_node_input(node, j);
             if (p->box_of[from.id] != p->box_of[i])

@@ -50,6 +50,62 @@ it_shows_nodes_and_a_summary() {
     fi
 }
 
+# `saved FILE TAGS...`: a SavedModel as text, with the graph of layer.pbtxt for each of the TAGS.
+saved() {
+    local file=$1 tags
+    shift
+    mkdir -p "$(dirname "$file")"
+    echo 'saved_model_schema_version: 1' >"$file"
+    for tags in "$@"; do
+        echo 'meta_graphs { meta_info_def {'
+        for tag in ${tags//,/ }; do echo "tags: \"$tag\""; done
+        echo '} graph_def {'
+        cat layer.pbtxt
+        echo '} }'
+    done >>"$file"
+}
+
+it_reads_saved_models() {
+    layer
+    saved one/saved_model.pbtxt serve
+    headrace graph show one --summary
+    ends_with 0
+    prints "MetaGraphDef: 9 nodes"
+    prints "tag: serve"
+    headrace graph run one/saved_model.pbtxt --feed 'x=[[1, 2]]' --fetch y
+    prints "[[9, 120, 1500]]"
+    headrace graph convert one --graph -o plain.pb
+    headrace graph show plain.pb --summary
+    prints "GraphDef: 9 nodes"
+    saved two/saved_model.pbtxt serve serve,gpu
+    headrace graph show two --summary
+    refused 1 "expected a graph that tags choose, got those of the tags 'serve', 'serve,gpu'"
+    headrace graph show two --summary --tag-set gpu,serve
+    prints "tag: gpu"
+    headrace graph show two --tag-set tpu
+    refused 1 "expected a graph of the tags 'tpu'"
+    headrace graph show layer.pbtxt --tag-set serve
+    refused 1 "expected the folder of a SavedModel"
+    mkdir empty
+    headrace graph show empty
+    refused 1 "empty/saved_model.pb"
+}
+
+it_shows_the_nodes_of_a_loop_as_the_file_has_them() {
+    tar -xzOf "$SOURCE/tests/golden/graphdef.tar.gz" --wildcards '*while_enter_exit.pbtxt' >loop.pbtxt
+    [ -s loop.pbtxt ] || fail "there is no such graph"
+    nodes=$(grep -c '^node {' loop.pbtxt)
+    headrace graph show loop.pbtxt
+    ends_with 0
+    prints "GraphDef: $nodes nodes"
+    prints "NextIteration"
+    case $out in *"  While "*) fail "the While that runs in its place" ;; esac
+    headrace graph show loop.pbtxt --json
+    case $out in *'"While"'*) fail "the While that runs in its place" ;; esac
+    headrace graph show loop.pbtxt --dot -
+    case $out in *'"..'*) fail "the While that runs in its place" ;; esac
+}
+
 it_draws_pictures() {
     layer
     headrace graph show layer.pbtxt --dot -

@@ -25,6 +25,12 @@ hr_node hr_graph_node(hr_graph *g, const char *name)
 int32_t hr_graph_size(const hr_graph *g) { return g ? g->node_count : 0; }
 bool hr_node_exists(hr_node node) { return hr__node_of(node) != NULL; }
 
+bool hr_node_hidden(hr_node node)
+{
+    const hr__node *n = hr__node_of(node);
+    return n && n->hidden;
+}
+
 const char *hr_node_name(hr_node node)
 {
     const hr__node *n = hr__node_of(node);

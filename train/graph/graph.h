@@ -110,6 +110,8 @@ HR_API hr_node hr_node_control(hr_node node, int i);
 HR_API hr_node hr_node_output(hr_node node, int i); /* another output of the same node */
 HR_API const char *hr_node_file(hr_node node);      /* where it was made; "" and 0: not known */
 HR_API int hr_node_line(hr_node node);
+/* Whether it stands for a loop of TensorFlow 1 that was imported, and runs in its place: no file has it. */
+HR_API bool hr_node_hidden(hr_node node);
 static inline hr_node hr_target(hr_node node) /* the node as an operation: run, but nothing fetched */
 {
     node.output = -1;

@@ -193,34 +193,46 @@ static hr_status import_graph_of(const meta_importer *in, proto_meta *message, s
     return HR_OK;
 }
 
-static hr_status import_meta(const meta_importer *in, hr_view bytes)
+static hr_status import_message(const meta_importer *in, proto_meta *message, size_t bytes)
 {
-    const ProtobufCMessageDescriptor *type = &headrace__proto__meta_graph_def__descriptor;
-    ProtobufCMessage *message;
-    HR_TRY(in->opts->text ? hr__message_read_text(type, bytes, &message, in->err)
-                          : hr__message_read(type, bytes, &message, in->err));
-    in->m->source = (proto_meta *)(void *)message;
-    HR_TRY(import_graph_of(in, in->m->source, (size_t)bytes.size));
+    in->m->source = message;
+    HR_TRY(import_graph_of(in, message, bytes));
     HR_TRY(hr__meta_take(in->m, in->err));
     HR_TRY(import_collections(in));
     if (in->g->error.code != HR_OK) *in->err = in->g->error;
     return in->g->error.code;
 }
 
-hr_status hr_meta_graph_import_with(hr_graph *g, hr_view bytes, hr_meta_graph **meta, const hr_graph_import_opts *given,
-                                    hr_error *err)
+hr_status hr__meta_import_message(hr_graph *g, proto_meta *message, size_t bytes, const hr_graph_import_opts *opts,
+                                  hr_meta_graph **meta, hr_error *err)
 {
-    const hr_graph_import_opts opts = HR_OPTIONS(hr_graph_import_opts, given);
     hr_error failed = {0};
-    if (meta) *meta = NULL;
-    HR_TRY(hr__import_check(g, bytes, err));
-    meta_importer in = {g, &opts, hr_meta_graph_new(), &failed};
-    const hr_status st = in.m ? import_meta(&in, bytes) : hr_no_memory(&failed, "a graph");
+    meta_importer in = {g, opts, hr_meta_graph_new(), &failed};
+    const hr_status st = in.m ? import_message(&in, message, bytes) : hr_no_memory(&failed, "a graph");
+    if (!in.m) hr__message_free(&message->base);
     if (st != HR_OK) g->error = failed;
     if (st != HR_OK && err) *err = failed;
     if (st == HR_OK && meta)
         *meta = in.m;
     else
         hr_meta_graph_free(in.m);
+    return st;
+}
+
+hr_status hr_meta_graph_import_with(hr_graph *g, hr_view bytes, hr_meta_graph **meta, const hr_graph_import_opts *given,
+                                    hr_error *err)
+{
+    const hr_graph_import_opts opts = HR_OPTIONS(hr_graph_import_opts, given);
+    const ProtobufCMessageDescriptor *type = &headrace__proto__meta_graph_def__descriptor;
+    ProtobufCMessage *message;
+    hr_error failed = {0};
+    if (meta) *meta = NULL;
+    HR_TRY(hr__import_check(g, bytes, err));
+    const hr_status st = opts.text ? hr__message_read_text(type, bytes, &message, &failed)
+                                   : hr__message_read(type, bytes, &message, &failed);
+    if (st == HR_OK)
+        return hr__meta_import_message(g, (proto_meta *)(void *)message, (size_t)bytes.size, &opts, meta, err);
+    g->error = failed;
+    if (err) *err = failed;
     return st;
 }

@@ -45,6 +45,13 @@ HR_API hr_status hr_meta_graph_export_with(const hr_graph *g, const hr_meta_grap
 HR_API hr_status hr_meta_graph_read(hr_graph *g, const char *path, hr_meta_graph **meta, hr_error *err);
 HR_API hr_status hr_meta_graph_write(const hr_graph *g, const hr_meta_graph *meta, const char *path, hr_error *err);
 
+/* Reads one MetaGraphDef of a SavedModel, which is a folder with saved_model.pb or saved_model.pbtxt in it, or that file.
+ * `tags`: all of its tags, "serve" or "serve,gpu", in any order; NULL: the one that there is. The values of variables
+ * are beside it: hr_session_restore of FOLDER/variables/variables. HR_NOT_FOUND, "savedmodel.tags": there is none of
+ * these tags, or there are several and `tags` does not choose; else it fails as hr_meta_graph_read. */
+HR_API hr_status hr_saved_model_read(hr_graph *g, const char *path, const char *tags, hr_meta_graph **meta,
+                                     hr_error *err);
+
 /* ---- what is in one: texts and arrays are borrowed from it ---- */
 
 HR_API const char *hr_meta_graph_version(const hr_meta_graph *m);    /* TensorFlow's that wrote it; "": not said */

@@ -36,6 +36,12 @@ struct hr_meta_graph {
     proto_saver *saver;
 };
 
+/* ---- import_meta.c ---- */
+
+/* hr_meta_graph_import of a message that has been read from so many bytes. Takes it. A failure sticks to the graph. */
+hr_status hr__meta_import_message(hr_graph *g, proto_meta *message, size_t bytes, const hr_graph_import_opts *opts,
+                                  hr_meta_graph **meta, hr_error *err);
+
 /* ---- meta_graph.c ---- */
 
 hr_status hr__meta_append(hr_meta_graph *m, meta_list *list, void *item, hr_error *err);
