@@ -565,7 +565,7 @@ hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts *given)
     maker *m = hr_calloc(1, sizeof *m);
     if (!m) return hr__graph_no_memory(g, "a node");
     *m = (maker){.g = g, .opts = opts, .err = &err, .sig = hr__graph_signature(g, op, &err)};
-    m->name = opts->name ? opts->name : mark ? mark + 1 : op;
+    m->name = opts->name ? opts->name : mark ? mark + 1 : op + strspn(op, "_");
     hr_status st = m->sig ? hr__made_here(g, &m->made, &err) : err.code;
     if (st == HR_OK) st = node_build(m);
     if (st == HR_OK) st = enter(m, &self);

@@ -53,7 +53,7 @@ HR_API hr_node hr_node_copy(hr_graph *to, hr_node node, const hr_node *inputs, c
 /* What a session must know of a pass. */
 typedef enum hr_graph_pass_traits {
     HR_PASS_EXACT = 1,    /* gives the same bits: on unless it is turned off */
-    HR_PASS_FOR_RUNS = 2, /* makes nodes that no file can have: hr_rewrite_new runs it only by name */
+    HR_PASS_FOR_RUNS = 2, /* makes nodes that files should not have: hr_rewrite_new runs it only by name */
 } hr_graph_pass_traits;
 
 /* A pass: its name and what it does. */

@@ -1,5 +1,6 @@
-/* Conv2D and DepthwiseConv2dNative, and their derivatives by the input and by the filter: sums of products over windows, with the channels of the
- * output in the innermost loop. */
+/* Conv2D and DepthwiseConv2dNative, and their derivatives by the input and by the filter: sums of products over windows,
+ * with the channels of the output in the innermost loop. _FusedConv2D adds a bias, and applies an element-wise op, while
+ * pixels are in the cache. */
 #include "train/ops/windows.h"
 #include <stdio.h>
 
@@ -186,7 +187,8 @@ static hr_status conv_plan(hr_kernel *k, hr_shape in, hr_shape filter, const hr_
     return HR_OK;
 }
 
-static hr_status conv_run(hr_kernel *k, conv_work *p, hr_shape shape, int64_t items, hr_error *err)
+/* `user` of `fn` is `p`, or what begins with it. */
+static hr_status conv_run(hr_kernel *k, conv_work *p, hr_shape shape, int64_t items, conv_fn *fn, hr_error *err)
 {
     hr_tensor *out;
     HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
@@ -194,16 +196,18 @@ static hr_status conv_run(hr_kernel *k, conv_work *p, hr_shape shape, int64_t it
     if (out->count == 0) return HR_OK;
     const double products = (double)p->grid.images * (double)p->grid.length[0] * (double)p->grid.length[1] *
                             (double)p->grid.filter[0] * (double)p->grid.filter[1] * (double)p->depth * (double)p->width;
-    hr_kernel_parallel(k, items, products * .15 / (double)items + 5, (conv_fn *)hr_kernel_chosen(k)->run, p);
+    hr_kernel_parallel(k, items, products * .15 / (double)items + 5, fn, p);
     return HR_OK;
 }
+
+static conv_fn *conv_kernel(const hr_kernel *k) { return (conv_fn *)hr_kernel_chosen(k)->run; }
 
 static hr_status conv_compute(hr_kernel *k, hr_error *err)
 {
     conv_work p = {.x = k->input[0]->data, .w = k->input[1]->data};
     hr_shape out;
     HR_TRY(conv_plan(k, k->input[0]->shape, k->input[1]->shape, NULL, &p, &out, err));
-    return conv_run(k, &p, out, p.grid.images * p.grid.length[0] * p.grid.length[1], err);
+    return conv_run(k, &p, out, p.grid.images * p.grid.length[0] * p.grid.length[1], conv_kernel(k), err);
 }
 
 static hr_status conv_by_input(hr_kernel *k, hr_error *err)
@@ -212,7 +216,7 @@ static hr_status conv_by_input(hr_kernel *k, hr_error *err)
     hr_shape in, out;
     HR_TRY(hr_shape_input(k->input[0], &in, err));
     HR_TRY(conv_plan(k, in, k->input[1]->shape, k->input[2], &p, &out, err));
-    return conv_run(k, &p, in, p.grid.images * p.grid.in[0] * p.grid.in[1], err);
+    return conv_run(k, &p, in, p.grid.images * p.grid.in[0] * p.grid.in[1], conv_kernel(k), err);
 }
 
 static hr_status conv_by_filter(hr_kernel *k, hr_error *err)
@@ -221,7 +225,54 @@ static hr_status conv_by_filter(hr_kernel *k, hr_error *err)
     hr_shape filter, out;
     HR_TRY(hr_shape_input(k->input[1], &filter, err));
     HR_TRY(conv_plan(k, k->input[0]->shape, filter, k->input[2], &p, &out, err));
-    return conv_run(k, &p, filter, p.grid.filter[0] * p.grid.filter[1] * p.depth, err);
+    return conv_run(k, &p, filter, p.grid.filter[0] * p.grid.filter[1] * p.depth, conv_kernel(k), err);
+}
+
+/* ---- with a bias and what follows it ---- */
+
+typedef struct conv_fused_state {
+    conv_attrs attrs; /* where conv_plan looks for them */
+    hr_epilogue epilogue;
+} conv_fused_state;
+
+typedef struct conv_fused_work {
+    conv_work p;
+    conv_fn *forward;
+    const hr_epilogue *epilogue;
+    const hr_tensor *bias;
+} conv_fused_work;
+
+static hr_status conv_prepare_fused(hr_node node, hr_session *session, void *state, hr_error *err)
+{
+    conv_fused_state *st = state;
+    HR_TRY(conv_prepare(node, session, &st->attrs, err));
+    if (!hr__attr_is(node, "data_format", "NHWC") || !hr__attr_is(node, "filter_format", "HWIO"))
+        return hr_fail(err, HR_UNIMPLEMENTED, "graph.kernel", "expected data_format NHWC and filter_format HWIO");
+    return hr_epilogue_read(node, &st->epilogue, err);
+}
+
+static void forward_fused(int64_t first, int64_t last, void *user)
+{
+    conv_fused_work *w = user;
+    w->forward(first, last, &w->p);
+    char *rows = (char *)w->p.out + (size_t)(first * w->p.width) * w->epilogue->size;
+    hr_epilogue_run(w->epilogue, w->bias, rows, last - first);
+}
+
+static hr_status conv_fused_compute(hr_kernel *k, hr_error *err)
+{
+    const conv_fused_state *st = k->state;
+    conv_fused_work w = {.p = {.x = k->input[0]->data, .w = k->input[1]->data},
+                         .forward = conv_kernel(k),
+                         .epilogue = &st->epilogue,
+                         .bias = k->input[2]};
+    const hr__window_grid *grid = &w.p.grid;
+    hr_shape out;
+    HR_TRY(conv_plan(k, k->input[0]->shape, k->input[1]->shape, NULL, &w.p, &out, err));
+    if (k->input[2]->dtype != k->input[0]->dtype)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.type", "expected a bias of the input's type");
+    HR_TRY(hr_epilogue_check(k->input[2], w.p.width, err));
+    return conv_run(k, &w.p, out, grid->images * grid->length[0] * grid->length[1], forward_fused, err);
 }
 
 /* ---- gradients ---- */
@@ -282,5 +333,15 @@ const hr_graph_op hr_graph_ops_conv2d_ops[] = {
     CONV_OP("DepthwiseConv2dNativeBackpropInput", BY_INPUT, conv_by_input, by_input_gradient, by_input, floats, halves),
     CONV_OP("DepthwiseConv2dNativeBackpropFilter", BY_FILTER, conv_by_filter, by_filter_gradient, by_filter, floats,
             halves),
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "_FusedConv2D",
+        .kernels = HR_KERNELS(forward, floats),
+        .shapes = "[?,?,?,?], [?,?,?,c], [c] -> [?,?,?,?]",
+        .state_size = sizeof(conv_fused_state),
+        .shape = conv_shape,
+        .prepare = conv_prepare_fused,
+        .compute = conv_fused_compute,
+    },
     HR_GRAPH_OPS_END,
 };

@@ -541,6 +541,24 @@ HR_API hr_status hr_broadcast_inputs(const hr_kernel *k, hr_shape *out, hr_error
         hr_backward_give_unbroadcast(b, 1, BY_Y);                                                                      \
     }
 
+/* ---- what a fused op does to its result ----
+ *
+ * TensorFlow's _FusedMatMul and _FusedConv2D add a bias to each row of channels, and may apply an element-wise op then.
+ * The loops are those of the ops themselves, so the bits are the same. */
+typedef struct hr_epilogue {
+    hr_loop *add, *then; /* `then` NULL: the sum is the result */
+    float alpha;         /* of LeakyRelu */
+    size_t size;         /* of a value */
+} hr_epilogue;
+
+/* Reads a node's fused_ops, of which the first is BiasAdd and the second, if there is one, Relu, Relu6, Elu, LeakyRelu,
+ * Tanh or Sigmoid, and `leakyrelu_alpha`: for `prepare`. Others are HR_UNIMPLEMENTED, "graph.kernel". */
+HR_API hr_status hr_epilogue_read(hr_node node, hr_epilogue *out, hr_error *err);
+/* Refuses a bias that is no vector of `channels` values, "graph.shape". */
+HR_API hr_status hr_epilogue_check(const hr_tensor *bias, int64_t channels, hr_error *err);
+/* On `count` rows of as many values as the bias, in place. */
+HR_API void hr_epilogue_run(const hr_epilogue *e, const hr_tensor *bias, void *rows, int64_t count);
+
 /* ---- outputs of kernels that copy values of any type ---- */
 
 /* Begins output i, of any type; write its values to *out, then call hr_kernel_end_output with the same `scratch` and

@@ -1,5 +1,6 @@
-/* MatMul, BatchMatMul, BatchMatMulV2: products of matrices, in blocks of rows by OpenBLAS; other types by plain loops. The blocks follow from the
- * shape alone, so that the result does not depend on threads. */
+/* MatMul, BatchMatMul, BatchMatMulV2: products of matrices, in blocks of rows by OpenBLAS; other types by plain loops.
+ * The blocks follow from the shape alone, so that the result does not depend on threads. _FusedMatMul adds a bias to each
+ * block, and applies an element-wise op, while the block is in the cache. */
 #include "train/ops/blas.h"
 #include <headrace/kernels.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 typedef struct matmul_state {
     bool ta, tb;
     const hr__blas *blas; /* NULL: of whole numbers, which do without */
+    bool fused;
+    hr_epilogue epilogue;
 } matmul_state;
 
 /* Rows and columns of an input, as multiplied: the last two dimensions. Before them, matrices are numbered. */
@@ -15,16 +18,17 @@ static int64_t matmul_rows_of(hr_shape s, bool transposed) { return s.dims[s.ran
 static int64_t matmul_columns_of(hr_shape s, bool transposed) { return s.dims[s.rank - (transposed ? 2 : 1)]; }
 
 static bool matmul_is(hr_node node, const char *op) { return strcmp(hr_node_op(node), op) == 0; }
+static bool matmul_is_one(hr_node node) { return matmul_is(node, "MatMul") || matmul_is(node, "_FusedMatMul"); }
 static bool matmul_turns(hr_node node, int input)
 {
     static const char *const names[2][2] = {{"adj_x", "adj_y"}, {"transpose_a", "transpose_b"}};
-    return hr_attr_bool(node, names[matmul_is(node, "MatMul")][input]);
+    return hr_attr_bool(node, names[matmul_is_one(node)][input]);
 }
 
 /* False: they cannot be multiplied. The numbers of matrices broadcast in BatchMatMulV2. */
 static bool matmul_product(hr_node node, hr_shape a, hr_shape b, hr_shape *out)
 {
-    const bool ta = matmul_turns(node, 0), tb = matmul_turns(node, 1), one = matmul_is(node, "MatMul");
+    const bool ta = matmul_turns(node, 0), tb = matmul_turns(node, 1), one = matmul_is_one(node);
     if (one && (!hr_shape_merge(a, HR_SHAPE(-1, -1), &a) || !hr_shape_merge(b, HR_SHAPE(-1, -1), &b))) return false;
     if (a.rank == 0 || a.rank == 1 || b.rank == 0 || b.rank == 1) return false;
     *out = HR_UNKNOWN_SHAPE;
@@ -52,8 +56,16 @@ static hr_status matmul_prepare(hr_node node, hr_session *session, void *state, 
     (void)session;
     matmul_state *st = state;
     const hr_dtype dtype = hr_node_dtype(node);
-    *st = (matmul_state){matmul_turns(node, 0), matmul_turns(node, 1), NULL};
+    *st = (matmul_state){.ta = matmul_turns(node, 0), .tb = matmul_turns(node, 1)};
     return dtype == HR_FLOAT || dtype == HR_DOUBLE ? hr__blas_load(&st->blas, err) : HR_OK;
+}
+
+static hr_status matmul_prepare_fused(hr_node node, hr_session *session, void *state, hr_error *err)
+{
+    matmul_state *st = state;
+    HR_TRY(matmul_prepare(node, session, state, err));
+    st->fused = true;
+    return hr_epilogue_read(node, &st->epilogue, err);
 }
 
 /* One product: row i of a begins at a + i * a_row, its values lie a_column apart. */
@@ -143,6 +155,8 @@ typedef struct blocks {
     hr_shape batch, in[2];      /* how the products are numbered; the shapes of both inputs */
     int64_t rows, count, width; /* width: bytes of a value */
     void (*multiply)(int64_t first, int64_t last, void *user);
+    const hr_epilogue *epilogue; /* of one product of floats; NULL: that is the result */
+    const hr_tensor *bias;
 } blocks;
 
 /* Our pool shares the blocks out: OpenBLAS is to work on each on the thread that calls it. It keeps this setting for
@@ -152,6 +166,11 @@ static void keep_blas_on_this_thread(const hr__blas *blas)
     static _Thread_local bool told;
     if (!told && blas) blas->set_num_threads(1);
     told |= blas != NULL;
+}
+
+static void finish_rows(const blocks *b, int64_t row, int64_t end)
+{
+    hr_epilogue_run(b->epilogue, b->bias, (float *)b->p.out + row * b->p.n, end - row);
 }
 
 /* Item i is block i % count of product i / count. */
@@ -173,7 +192,9 @@ static void some_blocks(int64_t first, int64_t last, void *user)
             }
         p.a = (const char *)p.a + from[0] * b->rows * p.k * b->width;
         p.b = (const char *)p.b + from[1] * p.k * p.n * b->width;
-        b->multiply(b->rows * block / b->count, b->rows * (block + 1) / b->count, &p);
+        const int64_t row = b->rows * block / b->count, end = b->rows * (block + 1) / b->count;
+        b->multiply(row, end, &p);
+        if (b->epilogue) finish_rows(b, row, end);
     }
 }
 
@@ -207,6 +228,7 @@ static hr_status matmul_compute(hr_kernel *k, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected inner dimensions to agree, got %s%s x %s%s",
                        hr_shape_text(a->shape, x, sizeof x), st->ta ? " transposed" : "",
                        hr_shape_text(b->shape, y, sizeof y), st->tb ? " transposed" : "");
+    if (st->fused) HR_TRY(hr_epilogue_check(k->input[2], shape.dims[shape.rank - 1], err));
     HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
     const int64_t m = matmul_rows_of(a->shape, st->ta), n = matmul_columns_of(b->shape, st->tb),
                   inner = matmul_columns_of(a->shape, st->ta);
@@ -222,6 +244,7 @@ static hr_status matmul_compute(hr_kernel *k, hr_error *err)
                        .ta = st->ta,
                        .tb = st->tb,
                        .blas = st->blas};
+    if (st->fused) work.epilogue = &st->epilogue, work.bias = k->input[2];
     work.width = (int64_t)hr_dtype_size(a->dtype);
     work.in[0] = a->shape;
     work.in[1] = b->shape;
@@ -234,6 +257,7 @@ static hr_status matmul_compute(hr_kernel *k, hr_error *err)
     if (out->count == 0) return HR_OK;
     if (inner == 0) {
         memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
+        if (st->fused) finish_rows(&work, 0, m);
         return HR_OK;
     }
     if (work.count < 1) work.count = 1;
@@ -274,6 +298,16 @@ const hr_graph_op hr_graph_ops_matmul_op[] = {
     PRODUCT("MatMul"),
     PRODUCT("BatchMatMul"),
     PRODUCT("BatchMatMulV2"),
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "_FusedMatMul",
+        .types = "T:{float}",
+        .shapes = "[?,?], [?,?], [?] -> [?,?]",
+        .state_size = sizeof(matmul_state),
+        .shape = matmul_shape,
+        .prepare = matmul_prepare_fused,
+        .compute = matmul_compute,
+    },
     HR_GRAPH_OPS_END,
 };
 

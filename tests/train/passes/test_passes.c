@@ -2,6 +2,7 @@
 #include "tests/testing.h"
 #include "train/graph/graph_internal.h"
 #include "train/graph/pass.h"
+#include "train/ops/kernels.h"
 #include "train/ops/ops.h"
 
 #include <math.h>
@@ -559,6 +560,152 @@ static void what_cancels_goes_and_powers_become_cheap(void **state)
     assert_simplified(&feed, hr_cast_to(hr_cast_to(y, HR_INT32), HR_FLOAT), 4);
 }
 
+/* ---- layers ---- */
+
+static hr_node convolve(hr_node x, hr_node w, const char *format)
+{
+    const int64_t ones[4] = {1, 1, 1, 1};
+    return hr_new_node(g, "Conv2D", HR_INPUTS(x, w),
+                       HR_ATTRS(HR_INTS_ATTR("strides", ones, 4), HR_STRING_ATTR("padding", "SAME"),
+                                HR_STRING_ATTR("data_format", format)));
+}
+
+static void layers_become_one_node(void **state)
+{
+    (void)state;
+    static const char *const activations[] = {"Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid"};
+    float values[300 * 5];
+    for (int i = 0; i < 300 * 5; i++) values[i] = (float)(i * 37 % 101) / 20 - 2.5f;
+    values[7] = NAN, values[23] = INFINITY, values[31] = -0.0f;
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 5)), w = hr_placeholder(g, HR_FLOAT, HR_SHAPE(5, -1));
+    const hr_node row = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1));
+    const hr_node images = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, -1, -1, 5));
+    const hr_node filter = hr_placeholder(g, HR_FLOAT, HR_SHAPE(2, 2, 5, 3));
+    const hr_node three = hr_placeholder(g, HR_FLOAT, HR_SHAPE(3));
+    const hr_node matmul = hr_bias_add(hr_matmul(x, w), row);
+    const hr_node conv = hr_add(three, convolve(images, filter, "NHWC"));
+    hr_feed feeds[6] = {{x, hr_tensor_of(HR_FLOAT, HR_SHAPE(300, 5), values)},
+                        {w, hr_tensor_of(HR_FLOAT, HR_SHAPE(5, 3), values + 40)},
+                        {row, hr_tensor_of(HR_FLOAT, HR_SHAPE(3), values + 9)},
+                        {images, hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 10, 10, 5), values)},
+                        {filter, hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2, 5, 3), values + 50)},
+                        {three, hr_tensor_of(HR_FLOAT, HR_SHAPE(3), values + 9)}};
+    assert_int_equal(count_nodes("fuse_dense", matmul, "_FusedMatMul"), 1);
+    assert_int_equal(count_nodes("fuse_dense", conv, "_FusedConv2D"), 1);
+    assert_same_bits("fuse_dense", feeds, 3, matmul);
+    assert_same_bits("fuse_dense", feeds + 3, 3, conv);
+    for (int i = 0; i < 6; i++) {
+        const hr_node a = hr_unary_node(activations[i], hr_bias_add(hr_matmul(x, w), row), NULL);
+        const hr_node b = hr_unary_node(activations[i], hr_add(three, convolve(images, filter, "NHWC")), NULL);
+        assert_int_equal(count_nodes("fuse_dense", a, NULL), 4);
+        assert_int_equal(count_nodes("fuse_dense", b, NULL), 4);
+        assert_same_bits("fuse_dense", feeds, 3, a);
+        assert_same_bits("fuse_dense", feeds + 3, 3, b);
+    }
+    feeds[1].value = hr_tensor_of(HR_FLOAT, HR_SHAPE(5, 1), values + 40); /* as a linear model has it */
+    feeds[2].value = hr_tensor_of(HR_FLOAT, HR_SHAPE(1), values + 9);
+    assert_same_bits("fuse_dense", feeds, 3, hr_sigmoid(matmul));
+    feeds[0].value = hr_tensor_of(HR_FLOAT, HR_SHAPE(0, 5), values);
+    assert_same_bits("fuse_dense", feeds, 3, hr_sigmoid(matmul));
+}
+
+static void a_layer_without_inputs_is_its_bias(void **state)
+{
+    (void)state;
+    const float values[4] = {-1, 0, 1, 2};
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 0)), w = hr_placeholder(g, HR_FLOAT, HR_SHAPE(0, 4));
+    const hr_node row = hr_placeholder(g, HR_FLOAT, HR_SHAPE(4));
+    const hr_feed feeds[3] = {{x, hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 0), values)},
+                              {w, hr_tensor_of(HR_FLOAT, HR_SHAPE(0, 4), values)},
+                              {row, hr_tensor_of(HR_FLOAT, HR_SHAPE(4), values)}};
+    assert_same_bits("fuse_dense", feeds, 3, hr_relu(hr_bias_add(hr_matmul(x, w), row)));
+}
+
+static void a_layer_whose_parts_others_need_stays(void **state)
+{
+    (void)state;
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 5)), w = hr_placeholder(g, HR_FLOAT, HR_SHAPE(5, 3));
+    const hr_node row = hr_placeholder(g, HR_FLOAT, HR_SHAPE(3)), open = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1));
+    const hr_node product = hr_matmul(x, w), sum = hr_bias_add(product, row), y = hr_relu(sum);
+    const hr_node images = hr_placeholder(g, HR_FLOAT, HR_SHAPE(1, 5, 4, 4));
+    const hr_node filter = hr_placeholder(g, HR_FLOAT, HR_SHAPE(2, 2, 5, 3));
+    const hr_node of_nchw = hr_new_node(g, "BiasAdd", HR_INPUTS(convolve(images, filter, "NCHW"), row),
+                                        HR_ATTRS(HR_STRING_ATTR("data_format", "NCHW")));
+    const hr_node d = hr_placeholder(g, HR_DOUBLE, HR_SHAPE(3, 3)), wait = hr_matmul(x, w);
+    hr_control_dependencies(g, &wait, 1);
+    const hr_node waits = hr_bias_add(hr_matmul(x, w), row);
+    hr_control_end(g);
+    assert_int_equal(count_nodes("fuse_dense", hr_add(y, product), "MatMul"), 1);
+    assert_int_equal(count_nodes("fuse_dense", hr_add(y, sum), "Relu"), 1);
+    assert_int_equal(count_nodes("fuse_dense", hr_add(y, sum), "_FusedMatMul"), 1);
+    assert_int_equal(count_nodes("fuse_dense", hr_add(hr_matmul(x, w), open), "MatMul"), 1);
+    assert_int_equal(count_nodes("fuse_dense", hr_add(hr_matmul(x, w), hr_matmul(x, w)), "MatMul"), 2);
+    assert_int_equal(count_nodes("fuse_dense", hr_bias_add(hr_matmul(d, d), hr_cast_to(row, HR_DOUBLE)), "MatMul"), 1);
+    assert_int_equal(count_nodes("fuse_dense", of_nchw, "Conv2D"), 1);
+    assert_int_equal(count_nodes("fuse_dense", waits, "MatMul"), 2);
+    const float values[15] = {1, 2, 3, -4, -5, -6, 7, 8, -9};
+    const hr_feed fed[2] = {{product, hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 3), values)},
+                            {row, hr_tensor_of(HR_FLOAT, HR_SHAPE(3), values)}};
+    assert_same_bits("fuse_dense", fed, 2, y);
+}
+
+static void an_error_of_a_layer_names_its_line(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_tensor out;
+    const float values[6] = {0};
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(2, -1)), w = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 2));
+    const hr_node row = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1)), y = hr_relu(hr_bias_add(hr_matmul(x, w), row));
+    hr_feed feeds[3] = {{x, hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 3), values)},
+                        {w, hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2), values)},
+                        {row, hr_tensor_of(HR_FLOAT, HR_SHAPE(2), values)}};
+    hr_session *s = hr_session_new(g, .passes = "fuse_dense");
+    assert_int_equal(hr_session_run(s, feeds, 3, &y, 1, &out, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "graph.shape");
+    assert_non_null(strstr(err.text, "test_passes.c:"));
+    feeds[1].value.shape = HR_SHAPE(3, 2), feeds[1].value.count = 6;
+    feeds[2].value.shape = HR_SHAPE(3), feeds[2].value.count = 3;
+    assert_int_equal(hr_session_run(s, feeds, 3, &y, 1, &out, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "graph.shape");
+    hr_session_free(s);
+}
+
+/* Nodes that TensorFlow's own passes make, as a file may have them. */
+static void fused_nodes_of_files_say_what_they_fuse(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ops[2];
+        int count, args;
+        hr_status status;
+    } cases[] = {{{"BiasAdd", "Elu"}, 2, 1, HR_OK},
+                 {{"BiasAdd"}, 1, 1, HR_OK},
+                 {{0}, 0, 1, HR_INVALID_ARGUMENT},
+                 {{"BiasAdd"}, 1, 2, HR_INVALID_ARGUMENT},
+                 {{"Relu", "BiasAdd"}, 2, 1, HR_UNIMPLEMENTED},
+                 {{"BiasAdd", "Exp"}, 2, 1, HR_UNIMPLEMENTED},
+                 {{"FusedBatchNorm"}, 1, 1, HR_UNIMPLEMENTED}};
+    hr_error err;
+    hr_tensor out;
+    const hr_node one = hr_new_node(g, "Reshape", HR_INPUTS(number(-3), hr_const_ints(g, (int64_t[]){1, 1}, 2, NULL)));
+    const hr_node bias = hr_new_node(g, "Reshape", HR_INPUTS(number(2), hr_const_ints(g, (int64_t[]){1}, 1, NULL)));
+    const hr_node inputs[4] = {one, hr_neg(hr_neg(hr_square(one))), bias, bias};
+    hr_session *s = hr_session_new(g);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const hr_view ops[2] = {hr_text_view(cases[i].ops[0]), hr_text_view(cases[i].ops[1])};
+        const hr_attr fused = {.name = "fused_ops", .kind = HR_ATTR_STRINGS, .count = cases[i].count, .strings = ops};
+        const hr_node y = hr_new_node(g, "_FusedMatMul", .inputs = inputs, .input_count = 2 + cases[i].args,
+                                      HR_ATTRS(fused, HR_INT_ATTR("num_args", cases[i].args)));
+        assert_null(hr_graph_error(g));
+        assert_int_equal(hr_session_run(s, NULL, 0, &y, 1, &out, &err), cases[i].status);
+        if (cases[i].status != HR_OK) continue;
+        assert_float_equal(*(const float *)out.data, cases[i].count == 2 ? expm1f(-25) : -25, 0);
+        hr_tensor_clear(&out);
+    }
+    hr_session_free(s);
+}
+
 /* ---- a training ---- */
 
 enum { STEPS = 30, ROWS = 64, WIDTH = 16 };
@@ -633,7 +780,10 @@ static hr_status life(hr_error *err)
         const hr_node power = hr_mul(two, hr_scalar(graph, HR_FLOAT, 1)), rank = hr_cast_to(hr_rank_of(x), HR_FLOAT);
         const hr_node y = hr_pow(hr_mul(same[0], hr_neg(hr_neg(same[1]))), power);
         hr_control_dependencies(graph, same, 2);
-        const hr_node last = hr_add(hr_relu(y), rank);
+        const hr_node weights = hr_fill(hr_const_ints(graph, (const int64_t[]){512, 1}, 2, NULL), two);
+        const hr_node bias = hr_expand_dims(two, hr_scalar(graph, HR_INT32, 0));
+        const hr_node layer = hr_relu(hr_bias_add(hr_matmul(y, weights), bias));
+        const hr_node last = hr_add(hr_add(hr_relu(y), rank), layer);
         hr_control_end(graph);
         const hr_feed feed = {x, hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 512), values)};
         st = hr_session_run(s, &feed, 1, &last, 1, &out, err);
@@ -691,6 +841,11 @@ int main(void)
         ON_A_GRAPH(passes_run_within_functions),
         ON_A_GRAPH(dropped_plans_drop_what_passes_made),
         ON_A_GRAPH(what_cancels_goes_and_powers_become_cheap),
+        ON_A_GRAPH(layers_become_one_node),
+        ON_A_GRAPH(a_layer_without_inputs_is_its_bias),
+        ON_A_GRAPH(a_layer_whose_parts_others_need_stays),
+        ON_A_GRAPH(an_error_of_a_layer_names_its_line),
+        ON_A_GRAPH(fused_nodes_of_files_say_what_they_fuse),
         ON_A_GRAPH(each_allocation_may_fail),
         ON_A_GRAPH(a_training_is_the_same_bit_for_bit),
     };
