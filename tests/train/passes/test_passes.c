@@ -706,6 +706,166 @@ static void fused_nodes_of_files_say_what_they_fuse(void **state)
     hr_session_free(s);
 }
 
+/* ---- lookups ---- */
+
+/* The same to 1e-6 with and without a pass, and one lookup in place of what was there. */
+static void assert_combined(const hr_feed *feeds, int count, hr_node y)
+{
+    hr_error err;
+    hr_tensor out[2];
+    assert_int_equal(count_nodes("gather_combine", y, "Headrace>GatherCombine"), 1);
+    for (int i = 0; i < 2; i++) {
+        hr_session *s = hr_session_new(g, .passes = i ? "gather_combine" : "none");
+        assert_ok(hr_session_run(s, feeds, count, &y, 1, &out[i], &err), &err);
+        hr_session_free(s);
+    }
+    assert_true(hr_shape_equal(out[0].shape, out[1].shape));
+    const float *a = out[0].data, *b = out[1].data;
+    for (int64_t i = 0; i < out[0].count; i++)
+        assert_true((isnan(a[i]) && isnan(b[i])) || a[i] == b[i] || fabsf(a[i] - b[i]) <= 1e-6f * fabsf(a[i]));
+    hr_tensor_clear(&out[0]);
+    hr_tensor_clear(&out[1]);
+}
+
+static hr_node column_of(hr_node w) { return hr_expand_dims(w, hr_scalar(g, HR_INT32, 1)); }
+static hr_node sum_segments(hr_node rows, hr_node of) { return hr_new_node(g, "SegmentSum", HR_INPUTS(rows, of)); }
+
+typedef struct lookup_inputs {
+    hr_node table, ids, segments, weights;
+    hr_feed feeds[4];
+} lookup_inputs;
+
+/* A table of 5 rows; segments 0, 0, 2, 2, 2. */
+static lookup_inputs make_lookup(void)
+{
+    static const float rows[15] = {1, -2, 3, 0.5f, 7, 9, -1, 0, 2, 4, 4, -4, 8, INFINITY, 0},
+                       weights[5] = {1, -2, 0, 3, 0.25f};
+    static const int64_t ids[5] = {4, 0, 2, 2, 1};
+    static const int32_t segments[5] = {0, 0, 2, 2, 2};
+    lookup_inputs l = {.table = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 3)),
+                       .ids = hr_placeholder(g, HR_INT64, HR_SHAPE(-1)),
+                       .segments = hr_placeholder(g, HR_INT32, HR_SHAPE(-1)),
+                       .weights = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1))};
+    l.feeds[0] = (hr_feed){l.table, hr_tensor_of(HR_FLOAT, HR_SHAPE(5, 3), rows)};
+    l.feeds[1] = (hr_feed){l.ids, hr_tensor_of(HR_INT64, HR_SHAPE(5), ids)};
+    l.feeds[2] = (hr_feed){l.segments, hr_tensor_of(HR_INT32, HR_SHAPE(5), segments)};
+    l.feeds[3] = (hr_feed){l.weights, hr_tensor_of(HR_FLOAT, HR_SHAPE(5), weights)};
+    return l;
+}
+
+static void rows_that_are_combined_are_not_gathered(void **state)
+{
+    (void)state;
+    lookup_inputs l = make_lookup();
+    const hr_node rows = hr_gather(l.table, l.ids, 0),
+                  mean = hr_new_node(g, "SegmentMean", HR_INPUTS(rows, l.segments));
+    assert_combined(l.feeds, 3, sum_segments(hr_identity(hr_gather(l.table, l.ids, 0)), l.segments));
+    assert_combined(l.feeds, 3, mean);
+    l.feeds[1].value.shape = HR_SHAPE(0), l.feeds[1].value.count = 0;
+    l.feeds[2].value.shape = HR_SHAPE(0), l.feeds[2].value.count = 0;
+    assert_combined(l.feeds, 3, mean);
+    static const int64_t pairs[6] = {0, 1, 3, 3, 2, 4};
+    const hr_node many = hr_placeholder(g, HR_INT64, HR_SHAPE(-1, 2)),
+                  none = hr_placeholder(g, HR_INT64, HR_SHAPE(2, 0));
+    const hr_feed feeds[2] = {l.feeds[0], {many, hr_tensor_of(HR_INT64, HR_SHAPE(3, 2), pairs)}};
+    const hr_feed empty[2] = {l.feeds[0], {none, hr_tensor_of(HR_INT64, HR_SHAPE(2, 0), pairs)}};
+    assert_combined(feeds, 2, hr_reduce_sum(hr_gather(l.table, many, 0), .axes = HR_I64(1), .axis_count = 1));
+    assert_combined(feeds, 2, hr_reduce_mean(hr_gather(l.table, many, 0), .axes = HR_I64(-2), .axis_count = 1));
+    assert_combined(empty, 2, hr_reduce_mean(hr_gather(l.table, none, 0), .axes = HR_I64(1), .axis_count = 1));
+    assert_combined(empty, 2, hr_reduce_sum(hr_gather(l.table, none, 0), .axes = HR_I64(1), .axis_count = 1));
+}
+
+static void rows_with_weights_are_combined(void **state)
+{
+    (void)state;
+    lookup_inputs l = make_lookup();
+    const hr_node column = column_of(l.weights);
+    for (int i = 0; i < 3; i++) {
+        hr_node y = sum_segments(hr_mul(hr_gather(l.table, l.ids, 0), column), l.segments);
+        if (i == 1) y = hr_div_no_nan(y, sum_segments(column, l.segments));
+        if (i == 2) y = hr_div_no_nan(y, hr_sqrt(sum_segments(hr_pow(column, number(2)), l.segments)));
+        assert_combined(l.feeds, 4, y);
+    }
+    const hr_node y = sum_segments(hr_mul(column, hr_gather(l.table, l.ids, 0)), l.segments);
+    l.feeds[3].value.shape = HR_SHAPE(1), l.feeds[3].value.count = 1; /* one weight for all */
+    assert_combined(l.feeds, 4, y);
+}
+
+/* As tf.nn.embedding_lookup_sparse writes it. The variable is read before it changes. */
+static void a_lookup_of_unique_ids_reads_where_the_gather_stood(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_tensor out[2];
+    const int64_t numbers[2][3] = {{1, 1, 0}, {0, 0, 2}};
+    hr_node in[2];
+    const hr_node v = hr_get_variable(g, "table", HR_FLOAT, HR_SHAPE(2, 1), .initializer = hr_ones());
+    for (int i = 0; i < 2; i++) in[i] = hr_placeholder(g, HR_INT64, HR_SHAPE(-1));
+    const hr_feed feeds[2] = {{in[0], hr_tensor_of(HR_INT64, HR_SHAPE(3), numbers[0])},
+                              {in[1], hr_tensor_of(HR_INT64, HR_SHAPE(3), numbers[1])}};
+    const hr_node unique = hr_new_node(g, "Unique", HR_INPUTS(in[0]));
+    const hr_node rows = hr_identity(hr_gather(v, unique, 0));
+    const hr_node more = hr_const_number(g, HR_FLOAT, 10, NULL);
+    const hr_node ten = hr_fill(hr_const_ints(g, (const int64_t[]){2, 1}, 2, NULL), more);
+    const hr_node add = hr_new_node(g, "AssignAddVariableOp", HR_INPUTS(v, ten));
+    const hr_node late = hr_new_node(g, "SparseSegmentMean", HR_INPUTS(rows, hr_node_output(unique, 1), in[1]));
+    const hr_node fetches[2] = {late, hr_target(add)}, init = hr_global_variables_initializer(g);
+    assert_int_equal(count_nodes("gather_combine", late, "Headrace>ResourceGatherCombine"), 1);
+    assert_int_equal(count_nodes("gather_combine", late, "Unique"), 0);
+    hr_session *s = hr_session_new(g, .passes = "gather_combine");
+    assert_ok(hr_session_run(s, NULL, 0, &init, 1, NULL, &err), &err);
+    for (int turn = 0; turn < 2; turn++) {
+        assert_ok(hr_session_run(s, feeds, 2, fetches, 2, out, &err), &err);
+        const float *means = out[0].data;
+        assert_float_equal(means[0], 1 + 10 * turn, 0);
+        assert_float_equal(means[1], 0, 0);
+        assert_float_equal(means[2], 1 + 10 * turn, 0);
+        hr_tensor_clear(&out[0]);
+    }
+    hr_session_free(s);
+}
+
+static void rows_that_others_need_are_gathered(void **state)
+{
+    (void)state;
+    lookup_inputs l = make_lookup();
+    const hr_node rows = hr_gather(l.table, l.ids, 0), sum = sum_segments(rows, l.segments);
+    const hr_node open = hr_placeholder(g, HR_INT64, HR_UNKNOWN_SHAPE);
+    const char *op = "Headrace>GatherCombine", *pass = "gather_combine";
+    assert_int_equal(count_nodes(pass, hr_add(hr_reduce_sum(rows), hr_reduce_sum(sum)), op), 0);
+    assert_int_equal(count_nodes(pass, sum_segments(hr_gather(l.table, l.ids, 1), l.segments), op), 0);
+    assert_int_equal(count_nodes(pass, sum_segments(hr_gather(l.table, open, 0), l.segments), op), 0);
+    const hr_node all = hr_gather(l.table, l.ids, 0);
+    assert_int_equal(count_nodes(pass, hr_reduce_sum(all, .axes = HR_I64(1), .axis_count = 1), op), 0);
+    const hr_node kept =
+        hr_reduce_sum(hr_gather(l.table, l.ids, 0), .axes = HR_I64(0), .axis_count = 1, .keep_dims = true);
+    assert_int_equal(count_nodes(pass, kept, op), 0);
+    const hr_node wide = sum_segments(hr_cast_to(hr_gather(l.table, l.ids, 0), HR_DOUBLE), l.segments);
+    assert_int_equal(count_nodes(pass, wide, op), 0);
+}
+
+static void a_lookup_refuses_what_its_parts_refuse(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_tensor out;
+    lookup_inputs l = make_lookup();
+    const hr_node y = sum_segments(hr_gather(l.table, l.ids, 0), l.segments);
+    const int64_t beyond[5] = {0, 1, 5, 0, 0};
+    const int32_t falling[5] = {0, 1, 0, 1, 1};
+    for (int with = 0; with < 2; with++) {
+        hr_session *s = hr_session_new(g, .passes = with ? "gather_combine" : "none");
+        for (int i = 0; i < 3; i++) {
+            hr_feed feeds[3] = {l.feeds[0], l.feeds[1], l.feeds[2]};
+            if (i == 0) feeds[1].value.data = (void *)beyond;
+            if (i == 1) feeds[2].value.data = (void *)falling;
+            if (i == 2) feeds[2].value.shape = HR_SHAPE(4), feeds[2].value.count = 4;
+            assert_int_equal(hr_session_run(s, feeds, 3, &y, 1, &out, &err), HR_INVALID_ARGUMENT);
+        }
+        hr_session_free(s);
+    }
+}
+
 /* ---- a training ---- */
 
 enum { STEPS = 30, ROWS = 64, WIDTH = 16 };
@@ -846,6 +1006,11 @@ int main(void)
         ON_A_GRAPH(a_layer_whose_parts_others_need_stays),
         ON_A_GRAPH(an_error_of_a_layer_names_its_line),
         ON_A_GRAPH(fused_nodes_of_files_say_what_they_fuse),
+        ON_A_GRAPH(rows_that_are_combined_are_not_gathered),
+        ON_A_GRAPH(rows_with_weights_are_combined),
+        ON_A_GRAPH(a_lookup_of_unique_ids_reads_where_the_gather_stood),
+        ON_A_GRAPH(rows_that_others_need_are_gathered),
+        ON_A_GRAPH(a_lookup_refuses_what_its_parts_refuse),
         ON_A_GRAPH(each_allocation_may_fail),
         ON_A_GRAPH(a_training_is_the_same_bit_for_bit),
     };
