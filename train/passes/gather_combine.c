@@ -133,7 +133,7 @@ static bool sums_weights(const combining *c, hr_node sum, hr_node column, bool s
     if (!combine_is(of, "Pow") || !same_value(combine_input(c, of, 0), column)) return false;
     const hr_node power = combine_input(c, of, 1);
     const hr_attr *value = combine_is(power, "Const") ? hr_node_attr(power, "value") : NULL;
-    return value && combine_is_plain(c, power) && value->tensor->count == 1 && value->tensor->dtype == HR_FLOAT &&
+    return value && combine_is_plain(c, power) && value->tensor->shape.rank == 0 && value->tensor->dtype == HR_FLOAT &&
            *(const float *)value->tensor->data == 2;
 }
 

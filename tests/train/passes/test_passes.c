@@ -866,6 +866,119 @@ static void a_lookup_refuses_what_its_parts_refuse(void **state)
     }
 }
 
+/* ---- cross entropies ---- */
+
+/* To 1e-6 the same with and without the pass, and computed by one node of that op. */
+static void assert_entropy(const hr_feed *feeds, int count, hr_node y, const char *op)
+{
+    hr_error err;
+    hr_tensor out[2];
+    assert_int_equal(count_nodes("cross_entropy", y, op), 1);
+    assert_int_equal(count_nodes("cross_entropy", y, "Log"), 0);
+    for (int i = 0; i < 2; i++) {
+        hr_session *s = hr_session_new(g, .passes = i ? "cross_entropy" : "none");
+        assert_ok(hr_session_run(s, feeds, count, &y, 1, &out[i], &err), &err);
+        hr_session_free(s);
+    }
+    assert_true(hr_shape_equal(out[0].shape, out[1].shape));
+    const float *a = out[0].data, *b = out[1].data;
+    for (int64_t i = 0; i < out[0].count; i++) assert_true(fabsf(a[i] - b[i]) <= 1e-6f * fmaxf(1, fabsf(a[i])));
+    hr_tensor_clear(&out[0]);
+    hr_tensor_clear(&out[1]);
+}
+
+static hr_node sum_of_rows(hr_node x) { return hr_reduce_sum(x, .axes = HR_I64(-1), .axis_count = 1); }
+
+static hr_node one_hot_of(hr_node classes, int64_t depth)
+{
+    return hr_new_node(g, "OneHot",
+                       HR_INPUTS(classes, hr_const_number(g, HR_INT32, (double)depth, NULL), number(1), number(0)));
+}
+
+static const float some_logits[12] = {1, -2, 0.5f, 3, 0, 0, 0, 0, -1, 4, 2, -3};
+static const float some_labels[12] = {1, 0, 0, 0, 0.25f, 0.25f, 0.25f, 0.25f, 0, 0.5f, 0.5f, 0};
+
+static void entropies_of_softmax_are_one_node(void **state)
+{
+    (void)state;
+    const char *op = "SoftmaxCrossEntropyWithLogits";
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 4)), y = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 4));
+    hr_feed feeds[2] = {{x, hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 4), some_logits)},
+                        {y, hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 4), some_labels)}};
+    assert_entropy(feeds, 2, hr_neg(sum_of_rows(hr_mul(y, hr_log(hr_softmax(x))))), op);
+    assert_entropy(feeds, 2, sum_of_rows(hr_neg(hr_mul(hr_log_softmax(x), y))), op);
+    const hr_node p = hr_softmax(x), both = hr_neg(sum_of_rows(hr_mul(y, hr_log(p))));
+    assert_entropy(feeds, 2, hr_add(both, hr_reduce_sum(p)), op); /* who else takes the softmax has it */
+    feeds[0].value = hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 4), some_logits);
+    assert_entropy(feeds, 2, both, op); /* one row of logits for all labels */
+}
+
+/* A class beyond the last one has no loss. */
+static void entropies_of_classes_need_no_one_hot(void **state)
+{
+    (void)state;
+    const int64_t classes[3] = {2, 4, -1};
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(3, 4)), of = hr_placeholder(g, HR_INT64, HR_SHAPE(3));
+    const hr_feed feeds[2] = {{x, hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 4), some_logits)},
+                              {of, hr_tensor_of(HR_INT64, HR_SHAPE(3), classes)}};
+    const hr_node y = hr_neg(sum_of_rows(hr_mul(one_hot_of(of, 4), hr_log(hr_softmax(x)))));
+    assert_entropy(feeds, 2, y, "SparseSoftmaxCrossEntropyWithLogits");
+    assert_int_equal(count_nodes("cross_entropy", y, "OneHot"), 0);
+    const hr_node open = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 4));
+    const hr_node z = hr_neg(sum_of_rows(hr_mul(one_hot_of(of, 4), hr_log(hr_softmax(open)))));
+    assert_int_equal(count_nodes("cross_entropy", z, "OneHot"), 1);
+}
+
+static hr_node written_sigmoid(hr_node x, hr_node y)
+{
+    const hr_node p = hr_sigmoid(x), other = hr_mul(hr_sub(number(1), y), hr_log(hr_sub(number(1), p)));
+    return hr_neg(hr_add(hr_mul(y, hr_log(p)), other));
+}
+
+static void entropies_of_sigmoid_are_stable(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_tensor out;
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(3, 4)), y = hr_placeholder(g, HR_FLOAT, HR_SHAPE(3, 4));
+    const hr_node open = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 4));
+    const hr_feed feeds[2] = {{x, hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 4), some_logits)},
+                              {y, hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 4), some_labels)}};
+    const hr_feed one_row[2] = {{open, hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 4), some_logits)}, feeds[1]};
+    assert_entropy(feeds, 2, written_sigmoid(x, y), "Headrace>SigmoidCrossEntropyWithLogits");
+    assert_entropy(one_row, 2, written_sigmoid(open, y), "Log1p");
+    const float large[4] = {200, -200, 200, -200}, labels[12] = {1, 0, 0, 1};
+    const hr_feed far[2] = {{open, hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 4), large)},
+                            {y, hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 4), labels)}};
+    const hr_node loss = written_sigmoid(open, y);
+    hr_session *s = hr_session_new(g, .passes = "all");
+    assert_ok(hr_session_run(s, far, 2, &loss, 1, &out, &err), &err);
+    for (int i = 0; i < 4; i++) assert_float_equal(((const float *)out.data)[i], i < 2 ? 0 : 200, 0);
+    hr_tensor_clear(&out);
+    hr_session_free(s);
+}
+
+static void what_is_no_entropy_stays(void **state)
+{
+    (void)state;
+    const char *pass = "cross_entropy", *op = "SoftmaxCrossEntropyWithLogits";
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 4)), y = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 4));
+    const hr_node open = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, -1)), log = hr_log(hr_softmax(x));
+    const hr_node first = hr_reduce_sum(hr_mul(y, hr_log(hr_softmax(x))), .axes = HR_I64(0), .axis_count = 1);
+    assert_int_equal(count_nodes(pass, hr_neg(first), op), 0);
+    assert_int_equal(count_nodes(pass, hr_neg(sum_of_rows(hr_mul(open, hr_log(hr_softmax(x))))), op), 0);
+    assert_int_equal(count_nodes(pass, hr_neg(sum_of_rows(hr_mul(y, hr_log(hr_softmax(open))))), op), 0);
+    assert_int_equal(count_nodes(pass, hr_add(hr_neg(sum_of_rows(hr_mul(y, log))), hr_reduce_sum(log)), op), 0);
+    assert_int_equal(count_nodes(pass, sum_of_rows(hr_mul(y, hr_log(hr_softmax(x)))), op), 0);
+    const hr_node p = hr_sigmoid(x), q = hr_sigmoid(y);
+    const hr_node other = hr_mul(hr_sub(number(1), y), hr_log(hr_sub(number(1), q)));
+    assert_int_equal(count_nodes(pass, hr_neg(hr_add(hr_mul(y, hr_log(p)), other)), "Log"), 2);
+    const hr_node one =
+        hr_new_node(g, "Reshape", HR_INPUTS(number(1), hr_const_ints(g, (int64_t[]){1, 1, 1}, 3, NULL)));
+    const hr_node high = hr_mul(hr_sub(one, y), hr_log(hr_sub(one, p)));
+    assert_int_equal(count_nodes("fold,cross_entropy", hr_neg(hr_add(hr_mul(y, hr_log(p)), high)), "Log"), 2);
+}
+
 /* ---- a training ---- */
 
 enum { STEPS = 30, ROWS = 64, WIDTH = 16 };
@@ -1011,6 +1124,10 @@ int main(void)
         ON_A_GRAPH(a_lookup_of_unique_ids_reads_where_the_gather_stood),
         ON_A_GRAPH(rows_that_others_need_are_gathered),
         ON_A_GRAPH(a_lookup_refuses_what_its_parts_refuse),
+        ON_A_GRAPH(entropies_of_softmax_are_one_node),
+        ON_A_GRAPH(entropies_of_classes_need_no_one_hot),
+        ON_A_GRAPH(entropies_of_sigmoid_are_stable),
+        ON_A_GRAPH(what_is_no_entropy_stays),
         ON_A_GRAPH(each_allocation_may_fail),
         ON_A_GRAPH(a_training_is_the_same_bit_for_bit),
     };
