@@ -979,6 +979,109 @@ static void what_is_no_entropy_stays(void **state)
     assert_int_equal(count_nodes("fold,cross_entropy", hr_neg(hr_add(hr_mul(y, hr_log(p)), high)), "Log"), 2);
 }
 
+/* ---- loops ---- */
+
+typedef struct hoisted_loop {
+    hr_node w, limit; /* from around the loop */
+} hoisted_loop;
+
+static void is_below_limit(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    const hoisted_loop *l = user;
+    (void)graph;
+    results[0] = hr_less(vars[0], hr_add(l->limit, l->limit));
+}
+
+static void take_turn(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    const hoisted_loop *l = user;
+    const hr_node two = hr_scalar(graph, HR_FLOAT, 2);
+    const hr_node product = hr_matmul(hr_tanh(hr_mul(l->w, two)), l->w);
+    results[0] = hr_add(vars[0], hr_scalar(graph, HR_FLOAT, 1));
+    results[1] = hr_add(vars[1], hr_mul(product, vars[0]));
+}
+
+/* How many nodes of an op the body of the one loop has that a rewritten graph has; -1: there is no loop. */
+static int count_in_body(const char *pass, hr_node fetch, const char *which, const char *op)
+{
+    hr_error err;
+    hr_rewrite *r;
+    int count = -1;
+    assert_null(hr_graph_error(g));
+    assert_ok(hr_rewrite_new(g, NULL, 0, &fetch, 1, pass, &r, &err), &err);
+    for (int32_t id = 0; id < hr_graph_size(hr_rewrite_graph(r)); id++) {
+        const hr_node loop = {hr_rewrite_graph(r), id, 0};
+        if (!strstr(hr_node_op(loop), "While")) continue;
+        hr_graph *in = hr_function_graph(hr_function_named(loop.graph, hr_node_attr(loop, which)->func->name));
+        count = 0;
+        for (int32_t i = 0; i < hr_graph_size(in); i++) count += strcmp(hr_node_op((hr_node){in, i, 0}), op) == 0;
+    }
+    hr_rewrite_free(r);
+    return count;
+}
+
+static void what_no_turn_changes_is_computed_before_the_loop(void **state)
+{
+    (void)state;
+    const float values[4] = {0.5f, -1, 2, 0.25f};
+    for (int turns = 0; turns < 8; turns += 6) {
+        const float half = (float)turns / 2;
+        const hr_node w = hr_placeholder(g, HR_FLOAT, HR_SHAPE(2, 2)), limit = hr_placeholder(g, HR_FLOAT, HR_SCALAR);
+        const hr_node vars[2] = {number(0), hr_mul(w, number(0))};
+        hoisted_loop l = {w, limit};
+        hr_node out[2];
+        const hr_feed feeds[2] = {{w, hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2), values)},
+                                  {limit, hr_tensor_of(HR_FLOAT, HR_SCALAR, &half)}};
+        hr_while_loop(is_below_limit, take_turn, &l, vars, 2, out);
+        assert_int_equal(count_nodes("hoist", out[1], "MatMul"), 1);
+        assert_int_equal(count_nodes("hoist", out[1], "Tanh"), 1);
+        assert_int_equal(count_in_body("hoist", out[1], "cond", "AddV2"), 0);
+        assert_int_equal(count_in_body("none", out[1], "body", "Tanh"), 1);
+        assert_same_bits("hoist", feeds, 2, out[1]);
+        assert_same_bits("hoist", feeds, 2, out[0]);
+        assert_same_bits("all", feeds, 2, out[0]);
+    }
+}
+
+/* Of unknown shapes a product may fail, which a loop without turns does not. */
+static void what_may_fail_stays_in_the_loop(void **state)
+{
+    (void)state;
+    const float none = 0, values[6] = {0};
+    const hr_node w = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, -1)), limit = hr_placeholder(g, HR_FLOAT, HR_SCALAR);
+    const hr_node vars[2] = {number(0), hr_placeholder(g, HR_FLOAT, HR_SHAPE(2, 2))};
+    hoisted_loop l = {w, limit};
+    hr_node out[2];
+    const hr_feed feeds[3] = {{w, hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 3), values)},
+                              {limit, hr_tensor_of(HR_FLOAT, HR_SCALAR, &none)},
+                              {vars[1], hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2), values)}};
+    const hr_shape open[2] = {HR_SCALAR, HR_SHAPE(-1, -1)};
+    hr_while_loop(is_below_limit, take_turn, &l, vars, 2, out, .shapes = open);
+    assert_int_equal(count_nodes("hoist", out[1], "MatMul"), 0);
+    assert_same_bits("hoist", feeds, 3, out[1]);
+}
+
+static void draw_in_turn(hr_graph *graph, const hr_node *vars, hr_node *results, void *user)
+{
+    const hoisted_loop *l = user;
+    const hr_node shape = hr_const_ints(graph, (const int64_t[]){2, 2}, 2, NULL);
+    const hr_node drawn =
+        hr_new_node(graph, "RandomUniform", HR_INPUTS(shape), HR_ATTRS(HR_TYPE_ATTR("dtype", HR_FLOAT)));
+    results[0] = hr_add(vars[0], hr_scalar(graph, HR_FLOAT, 1));
+    results[1] = hr_add(vars[1], hr_mul(drawn, hr_tanh(l->w)));
+}
+
+static void a_loop_with_effects_stays(void **state)
+{
+    (void)state;
+    const hr_node w = hr_placeholder(g, HR_FLOAT, HR_SHAPE(2, 2)), limit = hr_placeholder(g, HR_FLOAT, HR_SCALAR);
+    const hr_node vars[2] = {number(0), hr_mul(w, number(0))};
+    hoisted_loop l = {w, limit};
+    hr_node out[2];
+    hr_while_loop(is_below_limit, draw_in_turn, &l, vars, 2, out);
+    assert_int_equal(count_nodes("hoist", out[1], "Tanh"), 0);
+}
+
 /* ---- a training ---- */
 
 enum { STEPS = 30, ROWS = 64, WIDTH = 16 };
@@ -1128,6 +1231,9 @@ int main(void)
         ON_A_GRAPH(entropies_of_classes_need_no_one_hot),
         ON_A_GRAPH(entropies_of_sigmoid_are_stable),
         ON_A_GRAPH(what_is_no_entropy_stays),
+        ON_A_GRAPH(what_no_turn_changes_is_computed_before_the_loop),
+        ON_A_GRAPH(what_may_fail_stays_in_the_loop),
+        ON_A_GRAPH(a_loop_with_effects_stays),
         ON_A_GRAPH(each_allocation_may_fail),
         ON_A_GRAPH(a_training_is_the_same_bit_for_bit),
     };
