@@ -159,9 +159,9 @@ HR_API void hr_walk_copy(hr_kernel *k, hr_walk *w, size_t size);
  *     ...
  *     HR_SAME_SHAPE_OP("Square", 0, .3, .kernels = HR_KERNELS(square, floats, halves, ints), .gradient = square_gradient),
  *
- * The sets: floats (float, double), halves (float16, bfloat16), signed_ints, unsigned_ints, ints (both), complexes,
- * bools, quantised, strings; any (all types of values, of which `widths` has one loop a size: _w1, _w2, _w4, _w8, _w16).
- * A set calls X(T, V, U, DTYPE, SUFFIX, ...): V is T as a value to compute with. */
+ * The sets: floats (float, double), float32, float64, halves (float16, bfloat16), signed_ints, unsigned_ints, ints
+ * (both), complexes, bools, quantised, strings; any (all types of values, of which `widths` has one loop a size: _w1,
+ * _w2, _w4, _w8, _w16). A set calls X(T, V, U, DTYPE, SUFFIX, ...): V is T as a value to compute with. */
 typedef struct hr_half {
     uint16_t bits;
 } hr_half;
@@ -234,6 +234,8 @@ static inline hr_bfloat16 hr_bfloat16_put(float value)
     X(int64_t, int64_t, uint64_t, HR_INT64, i64, __VA_ARGS__)
 /* Float alone, where TensorFlow has no other type. */
 #define HR_SET_float32(X, ...) X(float, float, float, HR_FLOAT, f32, __VA_ARGS__)
+/* Double alone, where float is computed in another way. */
+#define HR_SET_float64(X, ...) X(double, double, double, HR_DOUBLE, f64, __VA_ARGS__)
 /* Int32 alone, where TensorFlow has no other integers. */
 #define HR_SET_int32(X, ...) X(int32_t, int32_t, uint32_t, HR_INT32, i32, __VA_ARGS__)
 /* Uint8 to uint64. */

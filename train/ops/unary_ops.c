@@ -1,5 +1,6 @@
 /* Ops of one input, value by value, and the ops of their gradients. Each is a loop by types, a gradient and a line of
  * the list. */
+#include <headrace/float_math.h>
 #include <headrace/kernels.h>
 #include <math.h>
 #include <tgmath.h>
@@ -17,10 +18,14 @@ HR_UNARY(square, (U)x *(U)x, ints)
 HR_UNARY(sqrt, sqrt(x), floats, halves, complexes)
 HR_UNARY(rsqrt, 1 / sqrt(x), floats, halves, complexes)
 HR_UNARY(reciprocal, 1 / x, floats, halves, complexes)
-HR_UNARY(exp, exp(x), floats, halves, complexes)
-HR_UNARY(expm1, expm1(x), floats, halves)
-HR_UNARY(log, log(x), floats, halves, complexes)
-HR_UNARY(log1p, log1p(x), floats, halves)
+HR_UNARY(exp, hr_float_exp(x), float32, halves)
+HR_UNARY(exp, exp(x), float64, complexes)
+HR_UNARY(expm1, hr_float_expm1(x), float32, halves)
+HR_UNARY(expm1, expm1(x), float64)
+HR_UNARY(log, hr_float_log(x), float32, halves)
+HR_UNARY(log, log(x), float64, complexes)
+HR_UNARY(log1p, hr_float_log1p(x), float32, halves)
+HR_UNARY(log1p, log1p(x), float64)
 HR_UNARY(floor, floor(x), floats, halves)
 HR_UNARY(ceil, ceil(x), floats, halves)
 HR_UNARY(round, nearbyint(x), floats, halves)
@@ -29,23 +34,28 @@ HR_UNARY_TEST(is_nan, x != x, floats, halves)
 HR_UNARY_TEST(is_inf, isinf(x) != 0, floats, halves)
 HR_UNARY_TEST(is_finite, isfinite(x) != 0, floats, halves)
 HR_UNARY(logical_not, !x, bools)
-HR_UNARY(sigmoid, 1 / (1 + exp(-x)), floats, halves, complexes)
-HR_UNARY(tanh, tanh(x), floats, halves, complexes)
+HR_UNARY(sigmoid, hr_float_sigmoid(x), float32, halves)
+HR_UNARY(sigmoid, 1 / (1 + exp(-x)), float64, complexes)
+HR_UNARY(tanh, hr_float_tanh(x), float32, halves)
+HR_UNARY(tanh, tanh(x), float64, complexes)
 HR_UNARY(erf, erf(x), floats, halves)
 HR_UNARY(relu, x > 0 || x != x ? x : 0, floats, halves)
 HR_UNARY(relu, x > 0 ? x : 0, ints)
 HR_UNARY(relu6, x > 6 ? 6 : x > 0 || x != x ? x : 0, floats, halves)
 HR_UNARY(relu6, x > 6 ? 6 : x > 0 ? x : 0, ints)
-HR_UNARY(elu, x < 0 ? expm1(x) : x, floats, halves)
+HR_UNARY(elu, x < 0 ? hr_float_expm1(x) : x, float32, halves)
+HR_UNARY(elu, x < 0 ? expm1(x) : x, float64)
 HR_UNARY(softsign, x / (1 + fabs(x)), floats, halves)
 
 static const double SELU_SCALE = 1.0507009873554804934193349852946,
                     SELU_SCALE_ALPHA = 1.7580993408473768599402175208123;
-HR_UNARY(selu, x < 0 ? (T)SELU_SCALE_ALPHA * expm1(x) : (T)SELU_SCALE * x, floats, halves)
+HR_UNARY(selu, x < 0 ? (T)SELU_SCALE_ALPHA * hr_float_expm1(x) : (T)SELU_SCALE * x, float32, halves)
+HR_UNARY(selu, x < 0 ? SELU_SCALE_ALPHA * expm1(x) : SELU_SCALE * x, float64)
 
 /* From log(eps) + 2 on, softplus is x or e^x to within rounding. */
-#define SOFTPLUS(THRESHOLD) x > (THRESHOLD) ? x : x < -(THRESHOLD) ? exp(x) : log(exp(x) + 1)
-HR_UNARY(softplus, SOFTPLUS(sizeof(T) == sizeof(float) ? (T)13.942385 : (T)34.04365338911715), floats, halves)
+static const double SOFTPLUS_END = 34.04365338911715;
+HR_UNARY(softplus, hr_float_softplus(x), float32, halves)
+HR_UNARY(softplus, x > SOFTPLUS_END ? x : x < -SOFTPLUS_END ? exp(x) : log(exp(x) + 1), float64)
 
 /* TensorFlow's ops of a gradient: x is the output and y the gradient, or, of activations, x the gradient. */
 HR_BINARY(sigmoid_grad, y *x *(1 - x), floats, halves, complexes)
@@ -58,7 +68,8 @@ HR_BINARY(relu6_grad, x *(T)(y > 0 && y < 6), floats, halves)
 HR_BINARY(relu6_grad, y > 0 && y < 6 ? x : 0, ints)
 HR_BINARY(elu_grad, y < 0 ? x * (y + 1) : x, floats, halves)
 HR_BINARY(selu_grad, y < 0 ? x * (y + (T)SELU_SCALE_ALPHA) : x * (T)SELU_SCALE, floats, halves)
-HR_BINARY(softplus_grad, x / (1 + exp(-y)), floats, halves)
+HR_BINARY(softplus_grad, x / (1 + hr_float_exp(-y)), float32, halves)
+HR_BINARY(softplus_grad, x / (1 + exp(-y)), float64)
 HR_BINARY(softsign_grad, x / ((1 + fabs(y)) * (1 + fabs(y))), floats, halves)
 
 /* With an attribute: it is read once, and `user` is the node's state. */
