@@ -23,7 +23,7 @@ enum { ACTIVATIONS = sizeof activations / sizeof *activations };
 
 hr_activation_fn *hr_activation_named(const char *name)
 {
-    for (int i = 0; i < ACTIVATIONS; i++)
+    for (int i = 0; i < ACTIVATIONS && name; i++)
         if (strcmp(activations[i].name, name) == 0) return activations[i].fn;
     return NULL;
 }

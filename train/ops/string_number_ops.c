@@ -163,7 +163,7 @@ static hr_status read_style(const hr_kernel *k, number_style *s, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected a width and a precision below %d, got %lld",
                        INT32_MAX / 2, (long long)(precision > width ? precision : width));
     *s = (number_style){.fill = fill.size ? fill.data[0] : 0,
-                        .width = width,
+                        .width = width < 0 ? 0 : width,
                         .precision = precision < 0 ? -1 : (int)precision,
                         .conversion = shortest     ? 'g'
                                       : scientific ? 'e'

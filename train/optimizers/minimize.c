@@ -125,8 +125,11 @@ hr_node hr_apply_gradients(hr_optimizer *optimizer, hr_graph *g, const hr_variab
 {
     opts = &HR_OPTIONS(hr_minimize_opts, opts);
     const hr_error *error = hr_optimizer_error(optimizer);
-    hr_node done = error ? hr_node_fail(g, error->code, error->kind, "%s", error->text)
-                         : apply_copy(optimizer, g, gradients, count > 0 ? count : 0, opts);
+    const bool there = gradients || count <= 0;
+    hr_node done = error    ? hr_node_fail(g, error->code, error->kind, "%s", error->text)
+                   : !there ? hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.argument",
+                                           "hr_apply_gradients: expected %d gradients, got NULL", count)
+                            : apply_copy(optimizer, g, gradients, count > 0 ? count : 0, opts);
     hr_optimizer_free(optimizer);
     return done;
 }

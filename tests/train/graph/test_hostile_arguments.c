@@ -3,7 +3,9 @@
 #include <headrace/control_flow.h>
 #include <headrace/eager.h>
 #include <headrace/graph_op.h>
+#include <headrace/layers.h>
 #include <headrace/ops.h>
+#include <headrace/optimizers.h>
 #include <headrace/pass.h>
 #include <headrace/signature.h>
 #include <math.h>
@@ -82,6 +84,7 @@ static void case_of_null_branch(bench *b)
 }
 static void read_of_no_array(bench *b) { hr_tensor_array_read(NULL, b->x); }
 static void write_to_no_array(bench *b) { hr_tensor_array_write(NULL, b->x, b->x); }
+static void step_of_no_gradients(bench *b) { hr_apply_gradients(hr_sgd(0.1), b->g, NULL, 1, NULL); }
 static void shape_of_rank_99(bench *b)
 {
     hr_shape shape = HR_SHAPE(1);
@@ -114,6 +117,7 @@ static void what_a_graph_cannot_do_sticks_to_it(void **state)
         {case_of_null_branch, "graph.function"},
         {read_of_no_array, "graph.argument"},
         {write_to_no_array, "graph.argument"},
+        {step_of_no_gradients, "graph.argument"},
         {shape_of_rank_99, "graph.shape"},
         {node_of_no_graph, NULL},
     };
@@ -181,6 +185,7 @@ static void looking_at_nothing_finds_nothing(void **state)
     assert_null(hr_attr_ints(b.x, "value", NULL));
     assert_string_equal(hr_attr_func(b.x, NULL), "");
     assert_false(hr_handle_of(b.x, NULL));
+    assert_null(hr_activation_named(NULL));
     assert_null(hr_graph_op_named(NULL));
     assert_null(hr_graph_op_at(INT32_MIN));
     assert_null(hr_signature_input(sig, 1));
@@ -195,6 +200,20 @@ static void looking_at_nothing_finds_nothing(void **state)
     hr_random_seeds(NULL, 1, &seed, NULL);
     assert_int_equal(seed, 0);
     hr_random_seeds(b.g, 1, NULL, NULL);
+    bench_end(&b);
+}
+
+/* The least width that there is, of 8 digits: none. */
+static void a_width_below_0_is_none(void **state)
+{
+    (void)state;
+    bench b;
+    hr_tensor out;
+    bench_begin(&b);
+    const hr_node text = hr_new_node(b.g, "AsString", HR_INPUTS(b.x), HR_ATTRS(HR_INT_ATTR("width", INT64_MIN)));
+    assert_ok(hr_session_run(b.s, NULL, 0, &text, 1, &out, &b.err), &b.err);
+    assert_int_equal(((const hr_view *)out.data)[0].size, 8);
+    hr_tensor_clear(&out);
     bench_end(&b);
 }
 
@@ -213,9 +232,8 @@ static void a_shape_that_is_none_has_no_fans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_graph_cannot_do_sticks_to_it),
-        cmocka_unit_test(results_need_a_place),
-        cmocka_unit_test(looking_at_nothing_finds_nothing),
+        cmocka_unit_test(what_a_graph_cannot_do_sticks_to_it), cmocka_unit_test(results_need_a_place),
+        cmocka_unit_test(looking_at_nothing_finds_nothing),    cmocka_unit_test(a_width_below_0_is_none),
         cmocka_unit_test(a_shape_that_is_none_has_no_fans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
