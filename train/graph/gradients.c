@@ -24,7 +24,7 @@ typedef struct flow {
     arrivals **arrived; /* by node and output */
     hr__arena arena;
     bool within; /* a function is made in the graph: gradients are of its body */
-    bool in_pairs;
+    bool in_pairs, gates;
 } flow;
 
 bool hr__carries_gradient(hr_dtype dtype)
@@ -300,6 +300,35 @@ void hr__node_gradient(hr_node node, const hr_gradient *incoming, hr_gradient *o
     gradient_of(n)(&b);
 }
 
+static hr_node after_all(hr_node value)
+{
+    return value.graph ? hr_new_node(value.graph, "Identity", .name = "control_dependency", HR_INPUTS(value)) : value;
+}
+
+/* As tf.tuple: each of several gradients waits for all of them. */
+static void gate(flow *f, hr_gradient *out, int count)
+{
+    int given = 0, n = 0;
+    hr_node *all = hr__arena_get(&f->arena, sizeof *all * (size_t)(2 * count + 1));
+    if (!all) {
+        hr__graph_no_memory(f->g, "a gradient");
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        given += out[i].values.graph != NULL;
+        if (out[i].values.graph) all[n++] = out[i].values;
+        if (out[i].indices.graph) all[n++] = out[i].indices;
+    }
+    if (given < 2) return;
+    hr_name_scope(f->g, "tuple");
+    const hr_node done = hr_new_node(f->g, "NoOp", .name = "group_deps", .controls = all, .control_count = n);
+    hr_control_dependencies(f->g, &done, 1);
+    for (int i = 0; i < count; i++)
+        out[i] = (hr_gradient){after_all(out[i].values), after_all(out[i].indices), out[i].dense_shape};
+    hr_control_end(f->g);
+    hr_scope_end(f->g);
+}
+
 static void flow_through(flow *f, int32_t id, const hr__node *n, const hr_gradient *incoming)
 {
     hr_gradient *out = hr__arena_get(&f->arena, sizeof *out * (size_t)(n->inputs + 1));
@@ -311,6 +340,7 @@ static void flow_through(flow *f, int32_t id, const hr__node *n, const hr_gradie
     snprintf(scope, sizeof scope, "%.500s_grad", n->name);
     hr_name_scope(f->g, scope);
     hr__node_gradient((hr_node){f->g, id, 0}, incoming, out, &f->arena);
+    if (f->gates) gate(f, out, n->inputs);
     hr_scope_end(f->g);
     for (int i = 0; i < n->inputs; i++)
         if (hr__carries_gradient(hr_node_dtype(n->input[i])) && f->reached[n->input[i].id])
@@ -514,7 +544,7 @@ static const char *source_of(hr__arena *arena, const hr_graph *g)
 static void gradients_here(hr_graph *g, const hr_node *ys, int y_count, const hr_node *xs, int x_count,
                            hr_gradient *out, const hr_gradients_opts *opts)
 {
-    flow f = {.in_pairs = opts->sum_in_pairs};
+    flow f = {.in_pairs = opts->sum_in_pairs, .gates = opts->gate_gradients};
     hr_node *values = hr__arena_get(&f.arena, sizeof *values * (size_t)(y_count + 1));
     hr_node *inner = hr__arena_get(&f.arena, sizeof *inner * (size_t)(x_count + 1));
     hr_gradient *found = hr__arena_get(&f.arena, sizeof *found * (size_t)(x_count + 1));

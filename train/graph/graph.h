@@ -259,6 +259,8 @@ typedef struct hr_gradients_opts {
     bool zero_unconnected; /* zeros for an x that no y depends on; default: no node */
     bool sum_in_pairs;     /* where several gradients meet, one is added to the sum of those before it, in less memory;
                             * default: one AddN of all */
+    bool gate_gradients;   /* what flows out of one node is used only when all of it is there, as by GATE_OP of
+                            * TensorFlow 1's optimizers; default: as soon as it is, GATE_NONE */
 } hr_gradients_opts;
 /* The derivative of the sum of all ys by each x, as tf.gradients: one entry of `out` for each x. An x is any node's
  * output, or a variable; where the ys are of a function that is being made, also one of the graphs around it. Loops,

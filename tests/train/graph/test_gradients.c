@@ -315,6 +315,30 @@ static void grad_ys_are_like_ys(void **state)
     }
 }
 
+/* Of a product two gradients, which wait for each other; of a square one, which waits for nobody. */
+static void gradients_of_a_node_may_wait_for_each_other(void **state)
+{
+    (void)state;
+    hr_graph *g = hr_graph_new();
+    const hr_node x[] = {hr_placeholder(g, HR_FLOAT, HR_SCALAR), hr_placeholder(g, HR_FLOAT, HR_SCALAR)};
+    const hr_node y = hr_mul(x[0], hr_square(x[1]));
+    hr_gradient plain[2], gated[2];
+    hr_gradients(&y, 1, x, 2, plain);
+    hr_gradients(&y, 1, x, 2, gated, .gate_gradients = true);
+    assert_int_equal(hr_node_controls(plain[0].values), 0);
+    assert_int_equal(hr_node_controls(gated[0].values), 1);
+    assert_string_equal(hr_node_name(gated[0].values), "gradients_1/Mul_grad/tuple/control_dependency");
+    assert_int_equal(hr_node_controls(hr_node_control(gated[0].values, 0)), 2);
+    assert_int_equal(hr_node_controls(gated[1].values), 0);
+    hr_session *s = hr_session_new(g, .workers = &(int){0});
+    const hr_feed feeds[] = {{x[0], hr_tensor_of(HR_FLOAT, HR_SCALAR, &(float){2})},
+                             {x[1], hr_tensor_of(HR_FLOAT, HR_SCALAR, &(float){3})}};
+    assert_float_equal((float)run_scalar(s, feeds, 2, gated[0].values), 9, 0);
+    assert_float_equal((float)run_scalar(s, feeds, 2, gated[1].values), 12, 0);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
 static void a_missing_gradient_is_named(void **state)
 {
     (void)state;
@@ -341,6 +365,7 @@ int main(void)
         cmocka_unit_test(second_derivatives_are_gradients_of_gradients),
         cmocka_unit_test(a_derivative_begins_with_ones_of_any_float_type),
         cmocka_unit_test(grad_ys_are_like_ys),
+        cmocka_unit_test(gradients_of_a_node_may_wait_for_each_other),
         cmocka_unit_test(a_missing_gradient_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
