@@ -24,13 +24,13 @@ endforeach()
 set(defines ${LINK})
 list(FILTER defines INCLUDE REGEX "^-D")
 
-# Compiled from a copy, so that headers beside the file are not found.
+# Compiled from a copy, so that headers beside the file are not found; without places, as the library's rooms are.
 set(objects "")
 set(unknown ${EXCEPT})
 foreach(file IN LISTS FILES)
     get_filename_component(name ${file} NAME_WE)
     file(COPY_FILE ${ROOT}/${FOLDER}/${name}.c ${WORK}/${name}.c)
-    execute_process(COMMAND ${CC} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -fvisibility=hidden -I${INCLUDE} -I${WORK}/own ${defines}
+    execute_process(COMMAND ${CC} -std=c11 -D_GNU_SOURCE -DHR_NO_PLACES -Wall -Wextra -Werror -fPIC -fvisibility=hidden -I${INCLUDE} -I${WORK}/own ${defines}
                             -c ${name}.c -o ${name}.o
                     WORKING_DIRECTORY ${WORK} RESULT_VARIABLE failed ERROR_VARIABLE text)
     if(NOT name IN_LIST EXCEPT)
