@@ -87,7 +87,7 @@ static hr_status norm_axis(hr_node node, hr_shape x, int *axis, hr_error *err)
 static hr_status norm_infer(hr_infer *s, int x, int vector, int vectors, int count, hr_shape rest, hr_error *err)
 {
     hr_shape channels = HR_SHAPE(-1);
-    int axis;
+    int axis = 0;
     for (int i = vector; i < vector + vectors; i++)
         if (!hr_shape_merge(channels, s->input[i], &channels))
             return hr_infer_refuse(s, err, "vectors of as many values as there are channels");
@@ -123,7 +123,7 @@ static hr_status norm_begin(hr_kernel *k, int x, int vector, int vectors, norm_w
 {
     const hr_shape shape = k->input[x]->shape;
     hr_tensor *out;
-    int axis;
+    int axis = 0;
     HR_TRY(norm_axis(k->node, shape, &axis, err));
     for (int i = vector; i < vector + vectors; i++)
         if (k->input[i]->shape.rank != 1 || k->input[i]->count != shape.dims[axis])

@@ -341,7 +341,7 @@ static hr_status stateless_compute(hr_kernel *k, hr_error *err)
 /* The key and the counter that a seed gives, as numbers of 64 bits, for the ops named V2. */
 static hr_status key_compute(hr_kernel *k, hr_error *err)
 {
-    philox p;
+    philox p = {0};
     hr_tensor *key, *counter, *algorithm;
     HR_TRY(philox_of_seed(k->input[0], &p, err));
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(1), &key, err));

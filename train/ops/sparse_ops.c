@@ -69,7 +69,7 @@ static hr_status sparse_give_sorted(hr_kernel *k, sparse_entry *entry, int64_t c
 
 static hr_status reorder_compute(hr_kernel *k, hr_error *err)
 {
-    sparse s;
+    sparse s = {0};
     HR_TRY(sparse_read(k->input[0], k->input[1], k->input[2], &s, err));
     sparse_entry *entry = hr_kernel_temp(k, sizeof *entry * (size_t)(s.count + 1));
     if (!entry) return hr_no_memory(err, "a sparse tensor");
@@ -201,7 +201,7 @@ static hr_status sparse_reshape_compute(hr_kernel *k, hr_error *err)
 static hr_status sparse_slice_compute(hr_kernel *k, hr_error *err)
 {
     const int64_t *start = k->input[3]->data, *size = k->input[4]->data;
-    sparse s;
+    sparse s = {0};
     hr_tensor *indices, *shape, scratch, *values;
     HR_TRY(sparse_read(k->input[0], k->input[1], k->input[2], &s, err));
     bool fits = k->input[3]->count == s.rank && k->input[4]->count == s.rank;
@@ -306,7 +306,7 @@ static hr_status sparse_sum_compute(hr_kernel *k, hr_error *err)
 {
     const size_t size = hr_dtype_size(k->input[1]->dtype);
     bool reduced[HR_MAX_RANK];
-    sparse s;
+    sparse s = {0};
     hr_shape in, shape;
     hr_tensor *out;
     HR_TRY(sparse_read(k->input[0], k->input[1], k->input[2], &s, err));
@@ -352,7 +352,7 @@ static hr_status fill_rows_shape(hr_infer *s, hr_error *err)
 
 static hr_status fill_rows_compute(hr_kernel *k, hr_error *err)
 {
-    sparse s;
+    sparse s = {0};
     hr_tensor *indices, scratch, *values, *empty, *map;
     HR_TRY(sparse_read(k->input[0], k->input[1], k->input[2], &s, err));
     if (s.rank < 1 || k->input[3]->count != 1)
