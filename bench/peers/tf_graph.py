@@ -40,6 +40,26 @@ def fused(threads):
             if run(values)[0] != -1: raise AssertionError
         return 5 << 24
     return fn
+def runs(cores):
+    """Four threads that share a session and so many processors."""
+    import threading
+    g = tf.Graph()
+    with g.as_default():
+        def layer(rows): return tf.constant(((np.arange(rows * 256) % 3) / 64).astype(np.float32).reshape(rows, 256))
+        y = layer(64)
+        for _ in range(3): y = tf.nn.relu(tf.matmul(y, layer(256)))
+        y = tf.reduce_sum(y)
+    off.inter_op_parallelism_threads, off.intra_op_parallelism_threads = -1, 1
+    run = tf1.Session(graph=g, config=off).make_callable(y)
+    def often(core):
+        os.sched_setaffinity(0, {core})
+        for _ in range(100): run()
+    def fn():
+        all_ = [threading.Thread(target=often, args=(i % cores,)) for i in range(4)]
+        for t in all_: t.start()
+        for t in all_: t.join()
+        return 400
+    return fn
 def read():
     g = tf.Graph()
     with g.as_default():
@@ -52,5 +72,6 @@ def read():
         return FILE_NODES
     return fn
 report(V, "graph_nodes", chain(-1)); report(V, "graph_while", loop(-1)); report(V, "graph_import", read())
+report(V, "graph_runs", runs(1)); report(V, "graph_runs_2_threads", runs(2))
 report(V, "graph_fused", fused(1)); report(V, "graph_fused_2_threads", fused(2))
 report(V, "graph_nodes_pool", chain(0)); report(V, "graph_while_pool", loop(0))

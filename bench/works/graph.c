@@ -1,9 +1,11 @@
-/* What the graph's executor costs: a node, a step of a loop, a file of nodes. */
+/* What the graph's executor costs: a node, a step of a loop, runs at once, a file of nodes. */
 #include "bench/bench.h"
 #include <headrace/control_flow.h>
 #include <headrace/graphdef.h>
 #include <headrace/ops.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <uv.h>
 
 /* ---- a chain of scalar adds on a fed scalar ---- */
 
@@ -123,6 +125,80 @@ static hr_status run_unfused(pass *p, void *memory)
     return run_chain(p, "exact,-fuse");
 }
 
+/* ---- four runs of one session at once ---- */
+
+enum { RUNNERS = 4, RUNS_EACH = 100, ROWS = 64, UNITS = 256, LAYERS = 3 };
+
+typedef struct runner {
+    hr_session *s;
+    hr_node y;
+    int processor;
+    uv_thread_t thread;
+    hr_status status;
+    hr_error error;
+} runner;
+
+static void run_often(void *user)
+{
+    runner *r = user;
+    hr_tensor out;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(r->processor, &set);
+    sched_setaffinity(0, sizeof set, &set); /* of this thread */
+    for (int i = 0; r->status == HR_OK && i < RUNS_EACH; i++) {
+        r->status = hr_session_run(r->s, NULL, 0, &r->y, 1, &out, &r->error);
+        if (r->status == HR_OK) hr_tensor_clear(&out);
+    }
+}
+
+/* The runners share p->threads processors. */
+static hr_status run_at_once(hr_session *s, hr_node y, pass *p)
+{
+    runner all[RUNNERS] = {0};
+    hr_tensor out;
+    HR_TRY(hr_session_run(s, NULL, 0, &y, 1, &out, &p->error)); /* plans */
+    hr_tensor_clear(&out);
+    const double start = bench_seconds();
+    int started = 0;
+    for (; started < RUNNERS; started++) {
+        all[started] = (runner){.s = s, .y = y, .processor = started % p->threads};
+        if (uv_thread_create(&all[started].thread, run_often, &all[started])) break;
+    }
+    for (int i = 0; i < started; i++) uv_thread_join(&all[i].thread);
+    p->seconds = bench_seconds() - start;
+    p->rows = RUNNERS * RUNS_EACH;
+    if (started < RUNNERS) return hr_fail(&p->error, HR_INTERNAL, "bench.thread", "no thread");
+    for (int i = 0; i < RUNNERS; i++)
+        if (all[i].status != HR_OK) {
+            p->error = all[i].error;
+            return all[i].status;
+        }
+    return HR_OK;
+}
+
+/* A constant of 1/64s. */
+static hr_node layer_of(hr_graph *g, hr_shape shape)
+{
+    float values[UNITS * UNITS];
+    for (int i = 0; i < UNITS * UNITS; i++) values[i] = (float)(i % 3) / 64;
+    const hr_tensor t = hr_tensor_of(HR_FLOAT, shape, values);
+    return hr_const(g, &t);
+}
+
+static hr_status run_runs(pass *p, void *memory)
+{
+    (void)memory;
+    hr_graph *g = hr_graph_new();
+    hr_node y = layer_of(g, HR_SHAPE(ROWS, UNITS));
+    for (int i = 0; i < LAYERS; i++) y = hr_relu(hr_matmul(y, layer_of(g, HR_SHAPE(UNITS, UNITS))));
+    hr_session *s = hr_session_new(g, .workers = &(int){0}, .passes = "none");
+    const hr_status st = run_at_once(s, hr_reduce_sum(y), p);
+    hr_session_free(s);
+    hr_graph_free(g);
+    return st;
+}
+
 /* ---- a file of nodes ---- */
 
 typedef struct file_of_nodes {
@@ -169,6 +245,7 @@ const work work_graph[] = {
     {.name = "graph_while", .run = run_while},
     {.name = "graph_fused", .run = run_fused, .also_threads = 2},
     {.name = "graph_unfused", .run = run_unfused, .also_threads = 2},
+    {.name = "graph_runs", .run = run_runs, .also_threads = 2},
     {.name = "graph_import", .run = run_import, .prepare = write_nodes, .release = free_nodes},
     {0},
 };

@@ -14,7 +14,8 @@ typedef struct hr__blas {
     __typeof__(&openblas_get_parallel) get_parallel;
 } hr__blas;
 
-/* Loads it, once in the process. HR_NOT_FOUND, "matmul.blas": it is not installed. */
+/* Loads it, once in the process; on a processor that it does not know, with the newest kernels that run here, unless
+ * OPENBLAS_CORETYPE says which. HR_NOT_FOUND, "matmul.blas": it is not installed. */
 hr_status hr__blas_load(const hr__blas **out, hr_error *err);
 
 #endif
