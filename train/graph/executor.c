@@ -108,7 +108,7 @@ static hr_status executor_compute(hr__frame *frame, const hr__step *step, hr_err
     k.session = frame->run->session;
     k.frame = frame;
     k.step = step;
-    k.temps = 0;
+    k.temps = NULL;
     const hr_status status = step->node->op->compute(&k, err);
     if (k.temps) hr__kernel_end(&k);
     if (status != HR_OK) {

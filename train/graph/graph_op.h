@@ -310,8 +310,7 @@ struct hr_kernel {
     /* The executor's own. */
     struct hr__frame *frame;
     const struct hr__step *step;
-    int temps;
-    hr_buffer *temp[8];
+    hr_buffer *temps; /* of hr_kernel_temp: the last one, which begins with the one before */
 };
 
 /* A new output, contents undefined (strings: empty). */
@@ -331,7 +330,7 @@ HR_API void hr_kernel_give(hr_kernel *k, int i, hr_tensor value);
  * For HR_SWITCHES. */
 HR_API void hr_kernel_leave_out(hr_kernel *k, int i);
 HR_API bool hr_kernel_has_input(const hr_kernel *k, int i); /* for HR_MERGES */
-/* Memory until compute returns, at most 8 pieces. NULL: no memory. */
+/* Memory until compute returns. NULL: no memory. */
 HR_API void *hr_kernel_temp(hr_kernel *k, size_t bytes);
 /* Memory of at least `bytes` for a tensor that is no output of its own, such as an element of a list. Gives a reference,
  * which may outlast compute. NULL: no memory. */

@@ -141,13 +141,18 @@ bool hr_tensor_is_true(const hr_tensor *t)
     return false;
 }
 
+/* Before a temporary memory: the buffer of the one that was asked for before it. A cache line, so that what follows is
+ * aligned. */
+enum { LINK_BYTES = 64 };
+
 void *hr_kernel_temp(hr_kernel *k, size_t bytes)
 {
-    if (k->temps == (int)(sizeof k->temp / sizeof *k->temp)) return NULL;
-    hr_buffer *buffer = hr__buffers_get(k->session->buffers, k->frame->run->budget, bytes);
+    if (bytes > SIZE_MAX - LINK_BYTES) return NULL;
+    hr_buffer *buffer = hr__buffers_get(k->session->buffers, k->frame->run->budget, bytes + LINK_BYTES);
     if (!buffer) return NULL;
-    k->temp[k->temps++] = buffer;
-    return hr_buffer_data(buffer);
+    memcpy(hr_buffer_data(buffer), &k->temps, sizeof k->temps);
+    k->temps = buffer;
+    return (char *)hr_buffer_data(buffer) + LINK_BYTES;
 }
 
 hr_buffer *hr_kernel_buffer(hr_kernel *k, size_t bytes)
@@ -157,7 +162,11 @@ hr_buffer *hr_kernel_buffer(hr_kernel *k, size_t bytes)
 
 void hr__kernel_end(hr_kernel *k)
 {
-    while (k->temps > 0) hr_buffer_unref(k->temp[--k->temps]);
+    while (k->temps) {
+        hr_buffer *last = k->temps;
+        memcpy(&k->temps, hr_buffer_data(last), sizeof k->temps);
+        hr_buffer_unref(last);
+    }
 }
 
 bool hr_kernel_cancelled(const hr_kernel *k) { return hr__run_stops(k->frame->run); }

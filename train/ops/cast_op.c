@@ -1,9 +1,13 @@
 /* Cast between numbers and bool. A float beyond the range of an integer gives the integer's least value, NaN too: what
- * x86 gives, and no undefined behaviour. */
+ * x86 gives, and no undefined behaviour. Of a complex number to another type the real part is taken. */
+#include <complex.h>
 #include <headrace/kernels.h>
 #include <string.h>
 
-#define CASTABLE_TYPES(X) HR_NUMBER_TYPES(X) X(bool, bool, HR_BOOL, b)
+#define HALF_TYPES(X) X(hr_half, float, HR_HALF, f16) X(hr_bfloat16, float, HR_BFLOAT16, bf16)
+#define COMPLEX_TYPES(X)                                                                                               \
+    X(float _Complex, float _Complex, HR_COMPLEX64, c64) X(double _Complex, double _Complex, HR_COMPLEX128, c128)
+#define CASTABLE_TYPES(X) HR_NUMBER_TYPES(X) X(bool, bool, HR_BOOL, b) HALF_TYPES(X) COMPLEX_TYPES(X)
 
 /* LOW <= x < HIGH is what fits. */
 #define FLOAT_TO_INT(T, S, LOW, HIGH, MIN)                                                                             \
@@ -22,6 +26,10 @@ static int64_t i64_from_f64(double x)
 static float f32_from_f64(double x) { return (float)x; }
 static double f64_from_f64(double x) { return x; }
 static bool b_from_f64(double x) { return x != 0; }
+static hr_half f16_from_f64(double x) { return hr_half_put((float)x); }
+static hr_bfloat16 bf16_from_f64(double x) { return hr_bfloat16_put((float)x); }
+static float _Complex c64_from_f64(double x) { return (float)x; }
+static double _Complex c128_from_f64(double x) { return x; }
 
 /* From any integer: through 64 bits, which wraps as a C cast does. */
 #define FROM_INT(T, U, D, S)                                                                                           \
@@ -31,6 +39,14 @@ HR_INTEGER_TYPES(FROM_INT)
 HR_FLOAT_TYPES(FROM_INT)
 static bool b_from_i64(int64_t x) { return x != 0; }
 static bool b_from_u64(uint64_t x) { return x != 0; }
+static hr_half f16_from_i64(int64_t x) { return hr_half_put((float)x); }
+static hr_half f16_from_u64(uint64_t x) { return hr_half_put((float)x); }
+static hr_bfloat16 bf16_from_i64(int64_t x) { return hr_bfloat16_put((float)x); }
+static hr_bfloat16 bf16_from_u64(uint64_t x) { return hr_bfloat16_put((float)x); }
+static float _Complex c64_from_i64(int64_t x) { return (float)x; }
+static float _Complex c64_from_u64(uint64_t x) { return (float)x; }
+static double _Complex c128_from_i64(int64_t x) { return (double)x; }
+static double _Complex c128_from_u64(uint64_t x) { return (double)x; }
 
 typedef struct conversion {
     const void *in;
@@ -38,9 +54,9 @@ typedef struct conversion {
     hr_dtype from;
 } conversion;
 
-#define FROM_FLOAT_CASE(T, S, IT, ID)                                                                                  \
+#define FROM_FLOAT_CASE(T, S, IT, ID, GET)                                                                             \
     case ID:                                                                                                           \
-        for (int64_t i = first; i < last; i++) out[i] = S##_from_f64((double)((const IT *)c->in)[i]);                  \
+        for (int64_t i = first; i < last; i++) out[i] = S##_from_f64((double)GET(((const IT *)c->in)[i]));             \
         break;
 #define FROM_INT_CASE(T, S, IT, ID)                                                                                    \
     case ID:                                                                                                           \
@@ -52,8 +68,12 @@ typedef struct conversion {
         const conversion *c = user;                                                                                    \
         T *out = c->out;                                                                                               \
         switch (c->from) {                                                                                             \
-            FROM_FLOAT_CASE(T, S, float, HR_FLOAT)                                                                     \
-            FROM_FLOAT_CASE(T, S, double, HR_DOUBLE)                                                                   \
+            FROM_FLOAT_CASE(T, S, float, HR_FLOAT, )                                                                   \
+            FROM_FLOAT_CASE(T, S, double, HR_DOUBLE, )                                                                 \
+            FROM_FLOAT_CASE(T, S, hr_half, HR_HALF, hr_half_get)                                                       \
+            FROM_FLOAT_CASE(T, S, hr_bfloat16, HR_BFLOAT16, hr_bfloat16_get)                                           \
+            FROM_FLOAT_CASE(T, S, float _Complex, HR_COMPLEX64, crealf)                                                \
+            FROM_FLOAT_CASE(T, S, double _Complex, HR_COMPLEX128, creal)                                               \
             FROM_INT_CASE(T, S, int32_t, HR_INT32)                                                                     \
             FROM_INT_CASE(T, S, int64_t, HR_INT64)                                                                     \
             FROM_INT_CASE(T, S, uint8_t, HR_UINT8)                                                                     \
@@ -70,6 +90,19 @@ typedef struct conversion {
         }                                                                                                              \
     }
 CASTABLE_TYPES(CONVERT)
+
+/* From complex to complex. */
+static void to_other_complex(int64_t first, int64_t last, void *user)
+{
+    const conversion *c = user;
+    if (c->from == HR_COMPLEX64)
+        for (int64_t i = first; i < last; i++) ((double _Complex *)c->out)[i] = ((const float _Complex *)c->in)[i];
+    else
+        for (int64_t i = first; i < last; i++)
+            ((float _Complex *)c->out)[i] = (float _Complex)((const double _Complex *)c->in)[i];
+}
+
+static bool is_complex(hr_dtype dtype) { return dtype == HR_COMPLEX64 || dtype == HR_COMPLEX128; }
 
 static bool castable(hr_dtype dtype)
 {
@@ -94,6 +127,10 @@ static hr_status cast_compute(hr_kernel *k, hr_error *err)
                        hr_dtype_name(in->dtype), hr_dtype_name(hr_node_dtype(k->node)));
     HR_TRY(hr_kernel_output(k, 0, in->shape, &out, err));
     conversion c = {in->data, out->data, in->dtype};
+    if (is_complex(in->dtype) && is_complex(out->dtype)) {
+        hr_kernel_parallel(k, out->count, .5, to_other_complex, &c);
+        return HR_OK;
+    }
     switch (out->dtype) {
 #define CASE(T, U, D, S)                                                                                               \
     case D:                                                                                                            \
@@ -107,7 +144,10 @@ static hr_status cast_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
-static bool cast_is_float(hr_dtype dtype) { return dtype == HR_FLOAT || dtype == HR_DOUBLE; }
+static bool cast_is_float(hr_dtype dtype)
+{
+    return dtype == HR_FLOAT || dtype == HR_DOUBLE || dtype == HR_HALF || dtype == HR_BFLOAT16 || is_complex(dtype);
+}
 
 static void cast_gradient(hr_backward *b)
 {

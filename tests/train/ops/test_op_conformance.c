@@ -94,6 +94,7 @@ static const struct {
     const char *op, *why;
 } no_results[] = {
     {"FusedBatchNormV2", "images, and vectors of their channels"},
+    {"FusedBatchNormGradV2", "images, and vectors of their channels"},
     {"FusedBatchNormV3", "images, and vectors of their channels"},
     {"SparseConcat", "indices, values and shapes of two sparse tensors"},
     {"SparseCross", "indices in order, of columns of as many rows"},

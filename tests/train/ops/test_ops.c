@@ -63,6 +63,54 @@ static void argmin_is_the_first_of_the_least(void **state)
     expect_int64(columns, 3, (const int64_t[]){1, 0, 1});
 }
 
+/* 0.1 is no float16; of a complex number the real part stays. */
+static void halves_and_complex_numbers_are_cast(void **state)
+{
+    (void)state;
+    static const float values[] = {0.1f, -70000, 3};
+    const hr_tensor t = hr_tensor_of(HR_FLOAT, HR_SHAPE(3), values);
+    const hr_node x = hr_const(g, &t);
+    hr_tensor half = value_of(hr_cast_to(hr_cast_to(x, HR_HALF), HR_DOUBLE));
+    hr_tensor brain = value_of(hr_cast_to(hr_cast_to(x, HR_BFLOAT16), HR_INT32));
+    hr_tensor real = value_of(hr_cast_to(hr_cast_to(hr_cast_to(x, HR_COMPLEX64), HR_COMPLEX128), HR_FLOAT));
+    assert_exactly(((const double *)half.data)[0], 0.0999755859375);
+    assert_true(isinf(((const double *)half.data)[1]));
+    assert_int_equal(((const int32_t *)brain.data)[1], -70144);
+    assert_memory_equal(real.data, values, sizeof values);
+    hr_tensor_clear(&half);
+    hr_tensor_clear(&brain);
+    hr_tensor_clear(&real);
+}
+
+/* A gradient times 0 or 1: its sign stays, and what is not finite becomes NaN. */
+static void the_gradient_of_relu_is_a_product(void **state)
+{
+    (void)state;
+    static const float gradients[] = {-1, -INFINITY, 2, 3}, outputs[] = {0, 0, 0, 1};
+    const hr_tensor a = hr_tensor_of(HR_FLOAT, HR_SHAPE(4), gradients),
+                    b = hr_tensor_of(HR_FLOAT, HR_SHAPE(4), outputs);
+    hr_tensor out = value_of(hr_new_node(g, "ReluGrad", HR_INPUTS(hr_const(g, &a), hr_const(g, &b))));
+    const float *got = out.data;
+    assert_true(got[0] == 0 && signbit(got[0]));
+    assert_true(isnan(got[1]));
+    assert_true(got[2] == 0 && !signbit(got[2]) && got[3] == 3);
+    hr_tensor_clear(&out);
+}
+
+static void many_strings_are_unpacked(void **state)
+{
+    (void)state;
+    enum { MANY = 17 };
+    hr_view words[MANY];
+    for (int i = 0; i < MANY; i++) words[i] = hr_text_view("word");
+    words[MANY - 1] = hr_text_view("last");
+    const hr_tensor t = hr_tensor_of(HR_STRING, HR_SHAPE(MANY), words);
+    const hr_node all = hr_new_node(g, "Unpack", HR_INPUTS(hr_const(g, &t)), HR_ATTRS(HR_INT_ATTR("num", MANY)));
+    hr_tensor out = value_of(hr_node_output(all, MANY - 1));
+    assert_memory_equal(((const hr_view *)out.data)->data, "last", 4);
+    hr_tensor_clear(&out);
+}
+
 static void one_hot_leaves_out_what_is_out_of_range(void **state)
 {
     (void)state;
@@ -547,6 +595,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_print_tells_the_log),
+        TEST(halves_and_complex_numbers_are_cast),
+        TEST(the_gradient_of_relu_is_a_product),
+        TEST(many_strings_are_unpacked),
         TEST(values_change_their_places),
         TEST(equal_values_are_found_once),
         TEST(a_slice_is_taken_by_subscripts),
