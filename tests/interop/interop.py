@@ -205,20 +205,19 @@ class Graphs(Case):
             tf.io.write_graph(graph, self.folder.name, "t.pb", as_text=False)
             tf.io.write_graph(graph, self.folder.name, "t.pbtxt", as_text=True)
 
-    def check_theirs(self, own):
+    def check_theirs(self):
         for name in ("t.pb", "t.pbtxt"):
             for x in (1, 6, 7, 250):
                 y, dy = self.expected(x)
-                expected = [y, dy, dy] if own else [y, dy]
-                self.assertEqual([float(v) for v in headrace("run_graph", self.path(name), x)], expected)
+                self.assertEqual([float(v) for v in headrace("run_graph", self.path(name), x)], [y, dy, dy])
 
     def test_headrace_runs_tensorflows(self):
         self.write_theirs(control_flow_v2=True)
-        self.check_theirs(own=True)
+        self.check_theirs()
 
     def test_headrace_runs_loops_of_tensorflow_1(self):
         self.write_theirs(control_flow_v2=False)
-        self.check_theirs(own=False)  # Switch and Merge in a loop: its derivative is refused
+        self.check_theirs()
 
     def run_headrace(self, name):
         """y, dy of the file, and dy by a gradient of our own, which is the same."""
