@@ -227,28 +227,156 @@ typedef struct hr_metric_opts {
     int num_thresholds; /* default 200 */
     hr_curve curve;
     hr_auc_summation summation;
-    /* As TensorFlow 2's estimators: undefined rates are 0. Default: as version 1, which adds 1e-6 to each rate. */
+    /* As tf.keras.metrics: undefined rates are 0, errors are averaged over the last axis before they are weighed.
+     * Default: as tf.metrics, which adds 1e-6 to each rate of auc. */
     bool keras;
-    /* precision, recall only */
-    const float *threshold; /* predictions above it are positive; default: not 0 is positive */
+    /* Of the metrics that count positives: a prediction above it is positive. Default: one that is not 0; .keras: 0.5 */
+    const float *threshold;
+    const float
+        *thresholds; /* threshold_count of them, instead: the metric is a vector. Of auc: those between 0 and 1 */
+    int threshold_count;
+    const int64_t *class_id; /* this class alone counts; default: all */
+    int64_t top_k;           /* of .keras and *top_k*: the k best classes count; default: all, or 5 */
+    bool multi_label;        /* auc of predictions [n, labels]: the mean of the labels' areas */
+    bool from_logits;        /* auc, entropies: predictions are logits */
 } hr_metric_opts;
 #define HR_METRIC_CALL1_(fn, ...)                                                                                      \
     HR_CALL1_(fn##_with, hr_metric_opts, __VA_ARGS__, .struct_size = sizeof(hr_metric_opts))
 #define HR_METRIC_CALL2_(fn, ...)                                                                                      \
     HR_CALL2_(fn##_with, hr_metric_opts, __VA_ARGS__, .struct_size = sizeof(hr_metric_opts))
+#define HR_METRIC_CALL3_(fn, ...)                                                                                      \
+    HR_CALL3_(fn##_with, hr_metric_opts, __VA_ARGS__, .struct_size = sizeof(hr_metric_opts))
 /* TensorFlow's metrics of these names: the mean of values, the fraction of equal pairs, the area under a curve,
  * precision and recall. AUC expects probabilities. Accuracy compares labels and predictions. Precision and recall take
  * labels as positive that are not 0, and predictions by .threshold. */
 HR_API hr_metric hr_metric_mean_with(hr_node values, const hr_metric_opts *opts);
-HR_API hr_metric hr_metric_accuracy_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts);
-HR_API hr_metric hr_metric_auc_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts);
-HR_API hr_metric hr_metric_precision_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts);
-HR_API hr_metric hr_metric_recall_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts);
+HR_API hr_metric hr_metric_sum_with(hr_node values, const hr_metric_opts *opts);
+/* The mean at each place of values of one shape, which must be known. */
+HR_API hr_metric hr_metric_mean_tensor_with(hr_node values, const hr_metric_opts *opts);
+HR_API hr_metric hr_metric_percentage_below_with(hr_node values, float threshold, const hr_metric_opts *opts);
+
+/* Metrics of labels and predictions alone. With .thresholds, those that count positives are tf.metrics'
+ * *_at_thresholds. From binary_accuracy on they are Keras's, as with .keras: means of a value of each row, whose
+ * classes are the last axis; labels of sparse_* are classes [n] or [n, 1]. */
+#define HR_METRICS_                                                                                                    \
+    HR_METRIC_(accuracy)                                                                                               \
+    HR_METRIC_(auc)                                                                                                    \
+    HR_METRIC_(precision)                                                                                              \
+    HR_METRIC_(recall)                                                                                                 \
+    HR_METRIC_(true_positives)                                                                                         \
+    HR_METRIC_(true_negatives)                                                                                         \
+    HR_METRIC_(false_positives)                                                                                        \
+    HR_METRIC_(false_negatives)                                                                                        \
+    HR_METRIC_(mean_squared_error)                                                                                     \
+    HR_METRIC_(root_mean_squared_error)                                                                                \
+    HR_METRIC_(mean_absolute_error)                                                                                    \
+    HR_METRIC_(binary_accuracy)                                                                                        \
+    HR_METRIC_(categorical_accuracy)                                                                                   \
+    HR_METRIC_(sparse_categorical_accuracy)                                                                            \
+    HR_METRIC_(top_k_categorical_accuracy)                                                                             \
+    HR_METRIC_(sparse_top_k_categorical_accuracy)                                                                      \
+    HR_METRIC_(mean_absolute_percentage_error)                                                                         \
+    HR_METRIC_(mean_squared_logarithmic_error)                                                                         \
+    HR_METRIC_(logcosh)                                                                                                \
+    HR_METRIC_(cosine_similarity)                                                                                      \
+    HR_METRIC_(hinge)                                                                                                  \
+    HR_METRIC_(squared_hinge)                                                                                          \
+    HR_METRIC_(categorical_hinge)                                                                                      \
+    HR_METRIC_(binary_crossentropy)                                                                                    \
+    HR_METRIC_(categorical_crossentropy)                                                                               \
+    HR_METRIC_(sparse_categorical_crossentropy)                                                                        \
+    HR_METRIC_(kullback_leibler_divergence)                                                                            \
+    HR_METRIC_(poisson)
+#define HR_METRIC_(name)                                                                                               \
+    HR_API hr_metric hr_metric_##name##_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts);
+HR_METRICS_
+#undef HR_METRIC_
+typedef hr_metric hr_metric_fn(hr_node labels, hr_node predictions, const hr_metric_opts *opts);
+/* The metric of labels and predictions of that name, such as "auc"; NULL: there is none. */
+HR_API hr_metric_fn *hr_metric_named(const char *name);
+
+/* Labels are classes from 0 to num_classes - 1. The update of mean_iou is the matrix of labels and predictions, that of
+ * mean_per_class_accuracy a vector of the classes' accuracies. A class that was never seen counts as 0 in the second,
+ * and not at all in the first. */
+HR_API hr_metric hr_metric_mean_iou_with(hr_node labels, hr_node predictions, int num_classes,
+                                         const hr_metric_opts *opts);
+HR_API hr_metric hr_metric_mean_per_class_accuracy_with(hr_node labels, hr_node predictions, int num_classes,
+                                                        const hr_metric_opts *opts);
+/* Errors divided by `normalizer`, of the labels' shape; 0 where it is 0. */
+HR_API hr_metric hr_metric_mean_relative_error_with(hr_node labels, hr_node predictions, hr_node normalizer,
+                                                    const hr_metric_opts *opts);
+/* 1 - the mean inner product along `axis`; vectors must have length 1. */
+HR_API hr_metric hr_metric_mean_cosine_distance_with(hr_node labels, hr_node predictions, int axis,
+                                                     const hr_metric_opts *opts);
+/* One rate at the threshold where another is nearest to a value. With .keras, and always for the last two: the best
+ * rate where the other is at least that value; 0 if it never is. The value is from 0 to 1, else "layers.rate". */
+HR_API hr_metric hr_metric_sensitivity_at_specificity_with(hr_node labels, hr_node predictions, double specificity,
+                                                           const hr_metric_opts *opts);
+HR_API hr_metric hr_metric_specificity_at_sensitivity_with(hr_node labels, hr_node predictions, double sensitivity,
+                                                           const hr_metric_opts *opts);
+HR_API hr_metric hr_metric_precision_at_recall_with(hr_node labels, hr_node predictions, double recall,
+                                                    const hr_metric_opts *opts);
+HR_API hr_metric hr_metric_recall_at_precision_with(hr_node labels, hr_node predictions, double precision,
+                                                    const hr_metric_opts *opts);
+/* Labels [..., labels] or [...], predictions [..., classes]: the k classes of the largest predictions are compared with
+ * the labels as sets; equal ones in the order of the classes. Float64; NaN before any data. *_at_top_k: `ids` are the
+ * classes themselves. */
+HR_API hr_metric hr_metric_recall_at_k_with(hr_node labels, hr_node predictions, int64_t k, const hr_metric_opts *opts);
+HR_API hr_metric hr_metric_precision_at_k_with(hr_node labels, hr_node predictions, int64_t k,
+                                               const hr_metric_opts *opts);
+HR_API hr_metric hr_metric_average_precision_at_k_with(hr_node labels, hr_node predictions, int64_t k,
+                                                       const hr_metric_opts *opts);
+HR_API hr_metric hr_metric_recall_at_top_k_with(hr_node labels, hr_node ids, const hr_metric_opts *opts);
+HR_API hr_metric hr_metric_precision_at_top_k_with(hr_node labels, hr_node ids, const hr_metric_opts *opts);
 #define hr_metric_mean(...) HR_METRIC_CALL1_(hr_metric_mean, __VA_ARGS__)
+#define hr_metric_sum(...) HR_METRIC_CALL1_(hr_metric_sum, __VA_ARGS__)
+#define hr_metric_mean_tensor(...) HR_METRIC_CALL1_(hr_metric_mean_tensor, __VA_ARGS__)
 #define hr_metric_accuracy(...) HR_METRIC_CALL2_(hr_metric_accuracy, __VA_ARGS__)
 #define hr_metric_auc(...) HR_METRIC_CALL2_(hr_metric_auc, __VA_ARGS__)
 #define hr_metric_precision(...) HR_METRIC_CALL2_(hr_metric_precision, __VA_ARGS__)
 #define hr_metric_recall(...) HR_METRIC_CALL2_(hr_metric_recall, __VA_ARGS__)
+#define hr_metric_true_positives(...) HR_METRIC_CALL2_(hr_metric_true_positives, __VA_ARGS__)
+#define hr_metric_true_negatives(...) HR_METRIC_CALL2_(hr_metric_true_negatives, __VA_ARGS__)
+#define hr_metric_false_positives(...) HR_METRIC_CALL2_(hr_metric_false_positives, __VA_ARGS__)
+#define hr_metric_false_negatives(...) HR_METRIC_CALL2_(hr_metric_false_negatives, __VA_ARGS__)
+#define hr_metric_mean_squared_error(...) HR_METRIC_CALL2_(hr_metric_mean_squared_error, __VA_ARGS__)
+#define hr_metric_root_mean_squared_error(...) HR_METRIC_CALL2_(hr_metric_root_mean_squared_error, __VA_ARGS__)
+#define hr_metric_mean_absolute_error(...) HR_METRIC_CALL2_(hr_metric_mean_absolute_error, __VA_ARGS__)
+#define hr_metric_binary_accuracy(...) HR_METRIC_CALL2_(hr_metric_binary_accuracy, __VA_ARGS__)
+#define hr_metric_categorical_accuracy(...) HR_METRIC_CALL2_(hr_metric_categorical_accuracy, __VA_ARGS__)
+#define hr_metric_sparse_categorical_accuracy(...) HR_METRIC_CALL2_(hr_metric_sparse_categorical_accuracy, __VA_ARGS__)
+#define hr_metric_top_k_categorical_accuracy(...) HR_METRIC_CALL2_(hr_metric_top_k_categorical_accuracy, __VA_ARGS__)
+#define hr_metric_sparse_top_k_categorical_accuracy(...)                                                               \
+    HR_METRIC_CALL2_(hr_metric_sparse_top_k_categorical_accuracy, __VA_ARGS__)
+#define hr_metric_mean_absolute_percentage_error(...)                                                                  \
+    HR_METRIC_CALL2_(hr_metric_mean_absolute_percentage_error, __VA_ARGS__)
+#define hr_metric_mean_squared_logarithmic_error(...)                                                                  \
+    HR_METRIC_CALL2_(hr_metric_mean_squared_logarithmic_error, __VA_ARGS__)
+#define hr_metric_logcosh(...) HR_METRIC_CALL2_(hr_metric_logcosh, __VA_ARGS__)
+#define hr_metric_cosine_similarity(...) HR_METRIC_CALL2_(hr_metric_cosine_similarity, __VA_ARGS__)
+#define hr_metric_hinge(...) HR_METRIC_CALL2_(hr_metric_hinge, __VA_ARGS__)
+#define hr_metric_squared_hinge(...) HR_METRIC_CALL2_(hr_metric_squared_hinge, __VA_ARGS__)
+#define hr_metric_categorical_hinge(...) HR_METRIC_CALL2_(hr_metric_categorical_hinge, __VA_ARGS__)
+#define hr_metric_binary_crossentropy(...) HR_METRIC_CALL2_(hr_metric_binary_crossentropy, __VA_ARGS__)
+#define hr_metric_categorical_crossentropy(...) HR_METRIC_CALL2_(hr_metric_categorical_crossentropy, __VA_ARGS__)
+#define hr_metric_sparse_categorical_crossentropy(...)                                                                 \
+    HR_METRIC_CALL2_(hr_metric_sparse_categorical_crossentropy, __VA_ARGS__)
+#define hr_metric_kullback_leibler_divergence(...) HR_METRIC_CALL2_(hr_metric_kullback_leibler_divergence, __VA_ARGS__)
+#define hr_metric_poisson(...) HR_METRIC_CALL2_(hr_metric_poisson, __VA_ARGS__)
+#define hr_metric_recall_at_top_k(...) HR_METRIC_CALL2_(hr_metric_recall_at_top_k, __VA_ARGS__)
+#define hr_metric_precision_at_top_k(...) HR_METRIC_CALL2_(hr_metric_precision_at_top_k, __VA_ARGS__)
+#define hr_metric_percentage_below(...) HR_METRIC_CALL2_(hr_metric_percentage_below, __VA_ARGS__)
+#define hr_metric_mean_iou(...) HR_METRIC_CALL3_(hr_metric_mean_iou, __VA_ARGS__)
+#define hr_metric_mean_per_class_accuracy(...) HR_METRIC_CALL3_(hr_metric_mean_per_class_accuracy, __VA_ARGS__)
+#define hr_metric_mean_relative_error(...) HR_METRIC_CALL3_(hr_metric_mean_relative_error, __VA_ARGS__)
+#define hr_metric_mean_cosine_distance(...) HR_METRIC_CALL3_(hr_metric_mean_cosine_distance, __VA_ARGS__)
+#define hr_metric_sensitivity_at_specificity(...) HR_METRIC_CALL3_(hr_metric_sensitivity_at_specificity, __VA_ARGS__)
+#define hr_metric_specificity_at_sensitivity(...) HR_METRIC_CALL3_(hr_metric_specificity_at_sensitivity, __VA_ARGS__)
+#define hr_metric_precision_at_recall(...) HR_METRIC_CALL3_(hr_metric_precision_at_recall, __VA_ARGS__)
+#define hr_metric_recall_at_precision(...) HR_METRIC_CALL3_(hr_metric_recall_at_precision, __VA_ARGS__)
+#define hr_metric_recall_at_k(...) HR_METRIC_CALL3_(hr_metric_recall_at_k, __VA_ARGS__)
+#define hr_metric_precision_at_k(...) HR_METRIC_CALL3_(hr_metric_precision_at_k, __VA_ARGS__)
+#define hr_metric_average_precision_at_k(...) HR_METRIC_CALL3_(hr_metric_average_precision_at_k, __VA_ARGS__)
 
 /* ---- exact scores of a binary classifier, in float64, without a graph ---- */
 

@@ -49,49 +49,137 @@ static bool make_inputs(golden_case *c, streamed *t)
     return true;
 }
 
-static bool auc_params(const cJSON *params, hr_metric_opts *o)
+/* Arrays that the options borrow. */
+typedef struct params {
+    float threshold, thresholds[8];
+    int64_t class_id;
+    double target;
+    int64_t k;
+    int classes, axis;
+} params;
+
+static bool read_param(const cJSON *p, hr_metric_opts *o, params *v)
 {
     static const char *const how[] = {"trapezoidal", "careful_interpolation", "minoring", "majoring"};
-    const cJSON *p;
-    cJSON_ArrayForEach(p, golden_fields(params))
-    {
-        if (strcmp(p->string, "num_thresholds") == 0) {
-            o->num_thresholds = (int)golden_number_int64(p);
-        } else if (strcmp(p->string, "curve") == 0) {
-            o->curve = strcmp(p->valuestring, "PR") == 0 ? HR_PR : HR_ROC;
-        } else if (strcmp(p->string, "summation_method") == 0) {
-            for (int i = 0; i < 4; i++)
-                if (strcmp(how[i], p->valuestring) == 0) o->summation = (hr_auc_summation)i;
-        } else {
-            return false;
-        }
+    const char *name = p->string;
+    if (strcmp(name, "num_thresholds") == 0) {
+        o->num_thresholds = (int)golden_number_int64(p);
+    } else if (strcmp(name, "curve") == 0) {
+        o->curve = strcmp(p->valuestring, "PR") == 0 ? HR_PR : HR_ROC;
+    } else if (strcmp(name, "summation_method") == 0) {
+        for (int i = 0; i < 4; i++)
+            if (strcmp(how[i], p->valuestring) == 0) o->summation = (hr_auc_summation)i;
+    } else if (strcmp(name, "thresholds") == 0 && cJSON_IsArray(p)) {
+        o->threshold_count = cJSON_GetArraySize(p);
+        for (int i = 0; i < o->threshold_count && i < 8; i++)
+            v->thresholds[i] = (float)cJSON_GetArrayItem(p, i)->valuedouble;
+        o->thresholds = v->thresholds;
+    } else if (strcmp(name, "thresholds") == 0 || strcmp(name, "threshold") == 0) {
+        v->threshold = (float)p->valuedouble;
+        o->threshold = &v->threshold;
+    } else if (strcmp(name, "class_id") == 0) {
+        v->class_id = golden_number_int64(p);
+        o->class_id = &v->class_id;
+    } else if (strcmp(name, "k") == 0 || strcmp(name, "top_k") == 0) {
+        v->k = o->top_k = golden_number_int64(p);
+    } else if (strcmp(name, "num_classes") == 0) {
+        v->classes = (int)golden_number_int64(p);
+    } else if (strcmp(name, "dim") == 0) {
+        v->axis = (int)golden_number_int64(p);
+    } else if (strcmp(name, "specificity") == 0 || strcmp(name, "sensitivity") == 0 || strcmp(name, "recall") == 0 ||
+               strcmp(name, "precision") == 0) {
+        v->target = p->valuedouble;
+    } else if (strcmp(name, "multi_label") == 0) {
+        o->multi_label = cJSON_IsTrue(p);
+    } else if (strcmp(name, "from_logits") == 0) {
+        o->from_logits = cJSON_IsTrue(p);
+    } else {
+        return strcmp(name, "shape") == 0;
     }
     return true;
 }
 
+/* "MeanSquaredError" as "mean_squared_error"; "_at_thresholds" goes, as an option says it. */
+static void our_name(const char *name, char out[64])
+{
+    static const char *const other[][2] = {{"log_cosh_error", "logcosh"},
+                                           {"k_l_divergence", "kullback_leibler_divergence"},
+                                           {"a_u_c", "auc"},
+                                           {"mean_io_u", "mean_iou"}};
+    size_t n = 0;
+    for (const char *c = name; *c && n < 62; c++) {
+        const bool upper = *c >= 'A' && *c <= 'Z';
+        if (upper && c != name) out[n++] = '_';
+        out[n++] = upper ? (char)(*c - 'A' + 'a') : *c;
+    }
+    out[n] = 0;
+    char *at = strstr(out, "_at_thresholds");
+    if (at) *at = 0;
+    for (int i = 0; i < 4; i++)
+        if (strcmp(out, other[i][0]) == 0) strcpy(out, other[i][1]);
+}
+
 static bool make_metric(golden_case *c, streamed *t)
 {
-    const char *kind = golden_text(c->json, "kind", ""), *name = golden_text(c->json, "function", "");
-    const cJSON *params = golden_get(c->json, "params");
-    const bool v1 = strcmp(kind, "v1") == 0, plain = !params || !params->child;
-    static const float half = 0.5f;
-    hr_metric_opts o = {
-        .weights = input(t, v1 ? "weights" : "sample_weight"), .keras = !v1, .threshold = v1 ? NULL : &half};
+    const bool v1 = strcmp(golden_text(c->json, "kind", ""), "v1") == 0;
+    const cJSON *given = golden_get(c->json, "params"), *p;
+    char name[64];
+    params v = {0};
+    hr_metric_opts o = {.weights = input(t, v1 ? "weights" : "sample_weight"), .keras = !v1};
     hr_node labels = input(t, v1 ? "labels" : "y_true"), predictions = input(t, v1 ? "predictions" : "y_pred");
-    if (strcmp(name, v1 ? "mean" : "Mean") == 0 && plain)
-        t->metric = hr_metric_mean_with(input(t, "values"), &o);
-    else if (v1 && strcmp(name, "accuracy") == 0 && plain)
-        t->metric = hr_metric_accuracy_with(labels, predictions, &o);
-    else if (strcmp(name, v1 ? "precision" : "Precision") == 0 && plain)
-        t->metric = hr_metric_precision_with(labels, predictions, &o);
-    else if (strcmp(name, v1 ? "recall" : "Recall") == 0 && plain)
-        t->metric = hr_metric_recall_with(labels, predictions, &o);
-    else if (strcmp(name, v1 ? "auc" : "AUC") == 0 && auc_params(params, &o)) {
-        /* Keras's "interpolation" of PR is what v1 calls careful, and its default. */
-        if (!v1 && o.curve == HR_PR && o.summation == HR_TRAPEZOIDAL) o.summation = HR_CAREFUL_INTERPOLATION;
-        t->metric = hr_metric_auc_with(labels, predictions, &o);
-    } else
+    hr_node values = input(t, "values"), normalizer = input(t, "normalizer");
+    our_name(golden_text(c->json, "function", ""), name);
+    cJSON_ArrayForEach(p, golden_fields(given))
+    {
+        if (strcmp(p->string, "weights") == 0 && cJSON_IsNumber(p))
+            o.weights = hr_scalar(t->g, HR_FLOAT, p->valuedouble);
+        else if (!read_param(p, &o, &v))
+            return false;
+    }
+    /* Keras's "interpolation" of PR is what v1 calls careful, and its default. */
+    if (!v1 && o.curve == HR_PR && o.summation == HR_TRAPEZOIDAL) o.summation = HR_CAREFUL_INTERPOLATION;
+    o.struct_size = sizeof o;
+    hr_metric_fn *fn = hr_metric_named(name);
+#define IS(n) (strcmp(name, n) == 0)
+    if (fn)
+        t->metric = fn(labels, predictions, &o);
+    else if (IS("mean"))
+        t->metric = hr_metric_mean_with(values, &o);
+    else if (IS("sum"))
+        t->metric = hr_metric_sum_with(values, &o);
+    else if (IS("mean_tensor"))
+        t->metric = hr_metric_mean_tensor_with(values, &o);
+    else if (IS("percentage_below"))
+        t->metric = hr_metric_percentage_below_with(values, v.threshold, &o);
+    else if (IS("mean_iou"))
+        t->metric = hr_metric_mean_iou_with(labels, predictions, v.classes, &o);
+    else if (IS("mean_per_class_accuracy"))
+        t->metric = hr_metric_mean_per_class_accuracy_with(labels, predictions, v.classes, &o);
+    else if (IS("mean_relative_error"))
+        t->metric = hr_metric_mean_relative_error_with(labels, predictions, normalizer, &o);
+    else if (IS("mean_cosine_distance"))
+        t->metric = hr_metric_mean_cosine_distance_with(labels, predictions, v.axis, &o);
+    else if (IS("sensitivity_at_specificity"))
+        t->metric = hr_metric_sensitivity_at_specificity_with(labels, predictions, v.target, &o);
+    else if (IS("specificity_at_sensitivity"))
+        t->metric = hr_metric_specificity_at_sensitivity_with(labels, predictions, v.target, &o);
+    else if (IS("precision_at_recall"))
+        t->metric = hr_metric_precision_at_recall_with(labels, predictions, v.target, &o);
+    else if (IS("recall_at_precision"))
+        t->metric = hr_metric_recall_at_precision_with(labels, predictions, v.target, &o);
+    else if (IS("recall_at_k"))
+        t->metric = hr_metric_recall_at_k_with(labels, predictions, v.k, &o);
+    else if (IS("precision_at_k"))
+        t->metric = hr_metric_precision_at_k_with(labels, predictions, v.k, &o);
+    else if (IS("average_precision_at_k"))
+        t->metric = hr_metric_average_precision_at_k_with(labels, predictions, v.k, &o);
+    else if (IS("recall_at_top_k"))
+        t->metric = hr_metric_recall_at_top_k_with(labels, predictions, &o);
+    else if (IS("precision_at_top_k"))
+        t->metric = hr_metric_precision_at_top_k_with(labels, predictions, &o);
+    else
         return false;
+#undef IS
     return true;
 }
 
