@@ -206,8 +206,69 @@ HR_LOSS_(hr_sparse_softmax_cross_entropy_loss) /* labels: classes [n] or [n, 1] 
 #define hr_softmax_cross_entropy_loss(...) HR_LOSS_CALL_(hr_softmax_cross_entropy_loss, __VA_ARGS__)
 #define hr_sparse_softmax_cross_entropy_loss(...) HR_LOSS_CALL_(hr_sparse_softmax_cross_entropy_loss, __VA_ARGS__)
 
+/* The mean square of what differs between the pairs of a row, where differences are predictions - labels: for each row
+ * 2 sum(d^2) / (n - 1) - 2 sum(d)^2 / (n (n - 1)), where n is the number of its weights that are not 0, times the
+ * weights, summed. .reduction is not used. */
+HR_LOSS_(hr_mean_pairwise_squared_error)
+#define hr_mean_pairwise_squared_error(...) HR_LOSS_CALL_(hr_mean_pairwise_squared_error, __VA_ARGS__)
+
 /* The sum of the collections "losses" and "regularization_losses". It is an error if both are empty. */
 HR_API hr_node hr_get_total_loss(hr_graph *g);
+
+/* ---- losses: those of tf.nn, not reduced ---- */
+
+/* sum(labels * (log(sum(exp(logits))) - logits)) along `axis`, which the result lacks. Labels have a gradient, too; for
+ * none, as in softmax_cross_entropy_with_logits of version 1, give hr_stop_gradient(labels). Both have one shape of a
+ * known rank; else "layers.shape". */
+HR_API hr_node hr_softmax_cross_entropy_with_logits(hr_node labels, hr_node logits, int axis);
+/* The same of classes: labels [...], int32 or int64, logits [..., k]. The run fails for a label outside of [0, k). */
+HR_API hr_node hr_sparse_softmax_cross_entropy_with_logits(hr_node labels, hr_node logits);
+/* (1 - z) x + (1 + (pos_weight - 1) z) (log1p(exp(-|x|)) + max(-x, 0)) of labels z and logits x of one shape. For a
+ * weight of 1 there is hr_sigmoid_cross_entropy (ops.h). */
+HR_API hr_node hr_weighted_cross_entropy_with_logits(hr_node labels, hr_node logits, double pos_weight);
+/* exp(log_input) - log_input * targets. `full` adds t log(t) - t + log(2 pi t) / 2 for targets t outside of [0, 1]. */
+HR_API hr_node hr_log_poisson_loss(hr_node targets, hr_node log_input, bool full);
+
+/* ---- losses: those of tf.keras.losses ---- */
+
+typedef struct hr_keras_loss_opts {
+    size_t struct_size;
+    const char *name;            /* name scope; default: the loss's */
+    hr_node weights;             /* sample_weight: broadcast to the losses of the rows; default 1 */
+    hr_reduction reduction;      /* default HR_SUM_OVER_BATCH_SIZE; or HR_REDUCTION_SUM, HR_REDUCTION_NONE */
+    bool from_logits;            /* cross entropies: predictions are logits; default: probabilities */
+    float label_smoothing;       /* cross entropies but the sparse one */
+    const int *axis;             /* cross entropies but the sparse one, cosine similarity; default -1 */
+    const float *delta;          /* Huber; default 1 */
+    const float *alpha, *gamma;  /* focal ones; default 0.25 and 2 */
+    bool class_balancing;        /* binary focal: weighs classes by alpha and 1 - alpha */
+    const int64_t *ignore_class; /* sparse: rows of this class count nothing; default: none */
+} hr_keras_loss_opts;
+/* A loss by its name in Keras: of the class ("MeanSquaredError"), the function ("mean_squared_error") or the short one
+ * ("mse"). With labels y and predictions p, [n, ..., k], losses are made along the last dimension, [n, ...]:
+ *
+ *     mse, mae, mape, msle            means of (p - y)^2, |p - y|, 100 |y - p| / max(|y|, 1e-7),
+ *                                     (log(max(p, 1e-7) + 1) - log(max(y, 1e-7) + 1))^2
+ *     huber                           mean of e^2 / 2 up to delta, then delta |e| - delta^2 / 2, where e = p - y
+ *     logcosh                         mean of e + softplus(-2 e) - log(2)
+ *     poisson                         mean of p - y log(p + 1e-7)
+ *     kld                             sum of y log(y / p), both clipped to [1e-7, 1]
+ *     cosine_similarity               -sum of y p, both divided by their norms
+ *     hinge, squared_hinge            mean of max(1 - y p, 0), and of its square; labels that are all 0 or 1 become -1, 1
+ *     categorical_hinge               max(max((1 - y) p) - sum(y p) + 1, 0)
+ *     binary_crossentropy             mean of -y log(p + 1e-7) - (1 - y) log(1 - p + 1e-7), p clipped
+ *     binary_focal_crossentropy       the same, times (1 - p_t)^gamma, p_t the probability of the label
+ *     categorical_crossentropy        -sum of y log(p), p divided by its sum and clipped
+ *     categorical_focal_crossentropy  -sum of alpha (1 - p)^gamma y log(p)
+ *     sparse_categorical_crossentropy the same of classes: y [n, ...] or [n, ..., 1]
+ *
+ * Probabilities are clipped to [1e-7, 1 - 1e-7]. In a graph, predictions of a Sigmoid or a Softmax are computed from its
+ * logits, as in Keras. Losses are float, of double predictions double. They are not collected. Errors: "layers.loss", an unknown name or reduction;
+ * "layers.shape". */
+HR_API hr_node hr_keras_loss_with(const char *name, hr_node labels, hr_node predictions,
+                                  const hr_keras_loss_opts *opts);
+#define hr_keras_loss(...)                                                                                             \
+    HR_MADE_(HR_CALL3_(hr_keras_loss_with, hr_keras_loss_opts, __VA_ARGS__, .struct_size = sizeof(hr_keras_loss_opts)))
 
 /* ---- streaming metrics: tf.metrics; local variables "<name>/total", ... ---- */
 
@@ -411,6 +472,11 @@ HR_API void hr_binary_scores_free(hr_binary_scores *s); /* NULL: nothing */
 #define hr_softsign_fn(...) HR_MADE_(hr_softsign_fn(__VA_ARGS__))
 #define hr_concatenate_context_input(...) HR_MADE_(hr_concatenate_context_input(__VA_ARGS__))
 #define hr_get_total_loss(...) HR_MADE_(hr_get_total_loss(__VA_ARGS__))
+#define hr_softmax_cross_entropy_with_logits(...) HR_MADE_(hr_softmax_cross_entropy_with_logits(__VA_ARGS__))
+#define hr_sparse_softmax_cross_entropy_with_logits(...)                                                               \
+    HR_MADE_(hr_sparse_softmax_cross_entropy_with_logits(__VA_ARGS__))
+#define hr_weighted_cross_entropy_with_logits(...) HR_MADE_(hr_weighted_cross_entropy_with_logits(__VA_ARGS__))
+#define hr_log_poisson_loss(...) HR_MADE_(hr_log_poisson_loss(__VA_ARGS__))
 
 #ifdef __cplusplus
 }

@@ -166,6 +166,52 @@ LOSS(hr_sigmoid_cross_entropy_loss, "sigmoid_cross_entropy_loss", sigmoid_cross_
 
 /* ---- losses of a row ---- */
 
+/* The number of weights of each row that are not 0. */
+static hr_node pairwise_present(hr_node d, hr_node weights, const hr_reduce_opts *row)
+{
+    hr_node present = hr_ones_like(d);
+    if (weights.graph)
+        present = hr_mul(hr_cast_to(hr_not_equal(weights, hr_scalar_like(weights, 0)), HR_FLOAT), present);
+    return hr_reduce_sum_with(present, row);
+}
+
+static hr_node pairwise_squared(hr_node d, hr_node weights)
+{
+    int64_t axes[HR_MAX_RANK];
+    const int count = hr_node_shape(d).rank - 1;
+    for (int i = 0; i < count; i++) axes[i] = i + 1;
+    const hr_reduce_opts row = {.struct_size = sizeof row, .axes = axes, .axis_count = count, .keep_dims = true};
+    hr_node n = pairwise_present(d, weights, &row), zero = hr_scalar_like(n, 0), two = hr_scalar_like(n, 2);
+    hr_node others = hr_sub(n, hr_scalar_like(n, 1));
+    hr_node squares = hr_reduce_sum_with(hr_square(d), &row), square = hr_square(hr_reduce_sum_with(d, &row));
+    hr_node first = hr_mul(two, hr_div_no_nan(squares, hr_maximum(others, zero)));
+    hr_node second = hr_mul(two, hr_div_no_nan(square, hr_maximum(hr_mul(n, others), zero)));
+    hr_node losses = hr_sub(first, second), sum = hr_reduce_sum(weights.graph ? hr_mul(losses, weights) : losses);
+    return hr_where(hr_greater(hr_reduce_sum(n), zero), sum, hr_zeros_like(sum));
+}
+
+hr_node hr_mean_pairwise_squared_error_with(hr_node labels, hr_node predictions, const hr_loss_opts *opts)
+{
+    static const char *const name = "mean_pairwise_squared_error";
+    opts = &HR_OPTIONS(hr_loss_opts, opts);
+    if (!hr_node_exists(labels) || !hr_node_exists(predictions))
+        return hr_failed_node(labels.graph ? labels.graph : predictions.graph);
+    hr_graph *g = labels.graph;
+    if (!hr__same_shape(labels, predictions, name)) return hr_failed_node(g);
+    if (hr_node_shape(predictions).rank < 2)
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "layers.shape",
+                            "%s: expected rows, a known rank of at least 2, got %d", name,
+                            hr_node_shape(predictions).rank);
+    if (opts->weights.graph && !weights_fit(predictions, opts->weights)) return hr_failed_node(g);
+    hr_name_scope(g, opts->name ? opts->name : name);
+    hr_node difference = hr_sub(hr_cast_to(predictions, HR_FLOAT), hr_cast_to(labels, HR_FLOAT));
+    hr_node weights = opts->weights.graph ? hr_cast_to(opts->weights, HR_FLOAT) : (hr_node){0};
+    hr_node loss = pairwise_squared(difference, weights);
+    hr_scope_end(g);
+    if (!opts->not_collected && !hr_graph_is_eager(g)) hr_add_to_collection(g, "losses", loss);
+    return loss;
+}
+
 static hr_node softmax_cross_entropy(hr_node labels, hr_node logits, const hr_loss_opts *opts)
 {
     const double s = (double)opts->label_smoothing;

@@ -14,6 +14,7 @@ static const struct {
     const char *kind, *name;
     loss_fn *fn;
 } losses[] = {
+    {"v1", "mean_pairwise_squared_error", hr_mean_pairwise_squared_error_with},
     {"v1", "mean_squared_error", hr_mean_squared_error_with},
     {"v1", "absolute_difference", hr_absolute_difference_with},
     {"v1", "cosine_distance", hr_cosine_distance_with},
@@ -74,6 +75,70 @@ static bool read_inputs(const cJSON *json, inputs *in)
         in->count++;
     }
     return true;
+}
+
+typedef struct keras_room {
+    int axis;
+    float alpha, gamma, delta;
+    int64_t ignore;
+} keras_room;
+
+static bool read_keras(golden_case *c, const inputs *in, hr_keras_loss_opts *opts, keras_room *room)
+{
+    const cJSON *p;
+    *opts = (hr_keras_loss_opts){.struct_size = sizeof *opts, .weights = input(in, "sample_weight")};
+    cJSON_ArrayForEach(p, golden_fields(golden_get(c->json, "params")))
+    {
+        const float number = cJSON_IsNumber(p) ? (float)p->valuedouble : 0;
+        if (strcmp(p->string, "reduction") == 0)
+            opts->reduction = strcmp(p->valuestring, "none") == 0  ? HR_REDUCTION_NONE
+                              : strcmp(p->valuestring, "sum") == 0 ? HR_REDUCTION_SUM
+                                                                   : HR_SUM_OVER_BATCH_SIZE;
+        else if (strcmp(p->string, "from_logits") == 0)
+            opts->from_logits = cJSON_IsTrue(p);
+        else if (strcmp(p->string, "apply_class_balancing") == 0)
+            opts->class_balancing = cJSON_IsTrue(p);
+        else if (strcmp(p->string, "label_smoothing") == 0)
+            opts->label_smoothing = number;
+        else if (strcmp(p->string, "axis") == 0)
+            room->axis = (int)number, opts->axis = &room->axis;
+        else if (strcmp(p->string, "alpha") == 0)
+            room->alpha = number, opts->alpha = &room->alpha;
+        else if (strcmp(p->string, "gamma") == 0)
+            room->gamma = number, opts->gamma = &room->gamma;
+        else if (strcmp(p->string, "delta") == 0)
+            room->delta = number, opts->delta = &room->delta;
+        else if (strcmp(p->string, "ignore_class") == 0)
+            room->ignore = (int64_t)number, opts->ignore_class = &room->ignore;
+        else {
+            golden_not_built(c, "parameter %s", p->string);
+            return false;
+        }
+    }
+    return true;
+}
+
+static hr_node make_nn(golden_case *c, const inputs *in, bool *built)
+{
+    const char *name = golden_text(c->json, "function", "");
+    const cJSON *params = golden_get(c->json, "params"), *weight = golden_get(params, "pos_weight");
+    const hr_node labels = input(in, "labels"), logits = input(in, "logits");
+    *built = true;
+    if (strcmp(name, "sigmoid_cross_entropy_with_logits") == 0) return hr_sigmoid_cross_entropy(logits, labels);
+    if (strcmp(name, "softmax_cross_entropy_with_logits") == 0)
+        return hr_softmax_cross_entropy_with_logits(hr_stop_gradient(labels), logits, -1);
+    if (strcmp(name, "softmax_cross_entropy_with_logits_v2") == 0)
+        return hr_softmax_cross_entropy_with_logits(labels, logits, (int)golden_int(params, "axis", -1));
+    if (strcmp(name, "sparse_softmax_cross_entropy_with_logits") == 0)
+        return hr_sparse_softmax_cross_entropy_with_logits(labels, logits);
+    if (strcmp(name, "weighted_cross_entropy_with_logits") == 0 && cJSON_IsNumber(weight))
+        return hr_weighted_cross_entropy_with_logits(labels, logits, weight->valuedouble);
+    if (strcmp(name, "log_poisson_loss") == 0)
+        return hr_log_poisson_loss(input(in, "targets"), input(in, "log_input"),
+                                   cJSON_IsTrue(golden_get(params, "compute_full_loss")));
+    *built = false;
+    golden_not_built(c, "nn %s", name);
+    return (hr_node){0};
 }
 
 /* False: `why` says which parameter there is not. */
@@ -184,15 +249,41 @@ static golden_result compare_case(golden_case *c, const inputs *in, hr_node loss
     return equal ? GOLDEN_AGREES : GOLDEN_DIFFERS;
 }
 
+/* TensorFlow reduces vectors to one loss. A case that has a vector and a loss for each value of it was recorded from
+ * columns, [n, 1], which its inputs do not say. */
+static bool recorded_from_columns(const golden_case *c, const inputs *in)
+{
+    const cJSON *shape = golden_get(golden_get(golden_get(c->json, "expect"), "loss"), "shape");
+    const bool weighed = input(in, "sample_weight").graph;
+    return !weighed && hr_node_shape(input(in, "y_pred")).rank == 1 && hr_node_shape(input(in, "y_true")).rank == 1 &&
+           cJSON_GetArraySize(shape) == 1;
+}
+
+static golden_result run_keras(golden_case *c, const inputs *in)
+{
+    hr_keras_loss_opts opts;
+    keras_room room;
+    if (recorded_from_columns(c, in)) return golden_not_built(c, "a loss for each value of a vector");
+    if (!read_keras(c, in, &opts, &room)) return GOLDEN_NOT_BUILT;
+    const char *name = golden_text(c->json, "function", "");
+    return compare_case(c, in, hr_keras_loss_with(name, input(in, "y_true"), input(in, "y_pred"), &opts));
+}
+
 static golden_result run_case(golden_case *c)
 {
     inputs in = {.g = hr_graph_new()};
     hr_loss_opts opts;
+    const char *kind = golden_text(c->json, "kind", "");
     float room[2];
     bool built = false;
     golden_result result = GOLDEN_NOT_BUILT;
     if (!read_inputs(golden_get(c->json, "inputs"), &in)) {
         result = golden_not_built(c, "inputs that are no dense tensors");
+    } else if (strcmp(kind, "keras") == 0) {
+        result = run_keras(c, &in);
+    } else if (strcmp(kind, "nn") == 0) {
+        hr_node loss = make_nn(c, &in, &built);
+        if (built) result = compare_case(c, &in, loss);
     } else if (read_params(c, &in, &opts, room)) {
         hr_node loss = make_loss(c, &in, &opts, &built);
         if (built) result = compare_case(c, &in, loss);

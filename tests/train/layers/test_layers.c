@@ -406,6 +406,42 @@ static void names_with_blanks_are_made_names_of_the_graph(void **state)
     hr_feature_column_unref(e);
 }
 
+static void a_loss_of_keras_has_a_known_name_and_reduction(void **state)
+{
+    (void)state;
+    static const float values[] = {1, 0};
+    const hr_tensor row = hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 2), values);
+    for (int i = 0; i < 3; i++) {
+        hr_graph *g = hr_graph_new();
+        hr_node x = hr_const(g, &row);
+        if (i == 0) hr_keras_loss("MeanSquaredErrors", x, x);
+        if (i == 1) hr_keras_loss("mse", x, x, .reduction = HR_REDUCTION_MEAN);
+        if (i == 2) hr_softmax_cross_entropy_with_logits(x, x, 2);
+        assert_non_null(hr_graph_error(g));
+        assert_int_equal(hr_graph_error(g)->code, HR_INVALID_ARGUMENT);
+        assert_string_equal(hr_graph_error(g)->kind, i == 2 ? "layers.shape" : "layers.loss");
+        hr_graph_free(g);
+    }
+}
+
+/* Computed from the logits, an error of 200 is not clipped. */
+static void predictions_of_a_sigmoid_are_computed_from_its_logits(void **state)
+{
+    (void)state;
+    static const float far[] = {-200}, one[] = {1};
+    const hr_tensor x = hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 1), far), y = hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 1), one);
+    hr_error err;
+    hr_tensor got;
+    hr_graph *g = hr_graph_new();
+    hr_node loss = hr_keras_loss("bce", hr_const(g, &y), hr_sigmoid(hr_const(g, &x)));
+    hr_session *s = hr_session_new(g);
+    assert_ok(hr_session_run(s, NULL, 0, &loss, 1, &got, &err), &err);
+    assert_float_equal(*(const float *)got.data, 200, 1e-4);
+    hr_tensor_clear(&got);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -422,6 +458,8 @@ int main(void)
         cmocka_unit_test(a_column_without_its_component_is_named),
         cmocka_unit_test(names_with_blanks_are_made_names_of_the_graph),
         cmocka_unit_test(losses_refuse_shapes_that_differ),
+        cmocka_unit_test(a_loss_of_keras_has_a_known_name_and_reduction),
+        cmocka_unit_test(predictions_of_a_sigmoid_are_computed_from_its_logits),
         cmocka_unit_test(dropout_keeps_the_mean),
         cmocka_unit_test(dropout_keeps_what_is_known_of_the_shape),
     };
