@@ -58,6 +58,7 @@ extern "C" {
 #define HR_CALL3_(fn, opts, a, b, c, ...) fn((a), (b), (c), &(opts){__VA_ARGS__})
 #define HR_CALL4_(fn, opts, a, b, c, d, ...) fn((a), (b), (c), (d), &(opts){__VA_ARGS__})
 #define HR_CALL5_(fn, opts, a, b, c, d, e, ...) fn((a), (b), (c), (d), (e), &(opts){__VA_ARGS__})
+#define HR_CALL6_(fn, opts, a, b, c, d, e, f, ...) fn((a), (b), (c), (d), (e), (f), &(opts){__VA_ARGS__})
 
 /* For authors of functions with options: copies the caller's options into a struct of the callee's size, which lives
  * until the end of the enclosing block. Every function that takes an options struct must read it through this macro

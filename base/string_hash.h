@@ -18,8 +18,8 @@ uint64_t hr__siphash64(const uint64_t key[2], const void *data, size_t size);
 
 /* The bucket of each string: its hash, unsigned, modulo num_buckets, which must be 1 or more. `key`: of the strong one
  * only. Kind of the failure: hash.num_buckets. */
-hr_status hr__string_to_hash_bucket(hr__string_hash hash, const uint64_t *key, const hr_view *strings, int64_t count,
-                                    int64_t num_buckets, int64_t *buckets, hr_error *err);
+HR_API hr_status hr__string_to_hash_bucket(hr__string_hash hash, const uint64_t *key, const hr_view *strings,
+                                           int64_t count, int64_t num_buckets, int64_t *buckets, hr_error *err);
 
 #ifdef __cplusplus
 }

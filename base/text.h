@@ -25,7 +25,7 @@ HR_API void hr__text_json(hr__text *text, const char *data, size_t size);
 /* How many bytes at the beginning of the text are whole UTF-8 characters: all, if it is UTF-8. Overlong forms and
  * surrogates are none. */
 size_t hr__utf8_sound(const char *text, size_t size);
-bool hr__is_utf8(const char *data, size_t size);
+HR_API bool hr__is_utf8(const char *data, size_t size);
 /* Space for `size` bytes more, which the caller fills and adds to text->size; NULL: no memory. */
 char *hr__text_reserve(hr__text *text, size_t size);
 HR_API void hr__text_clear(hr__text *text); /* empties it, keeps the memory up to 4 MiB, forgets a failure */

@@ -90,7 +90,7 @@ void hr_bundle_free(hr_bundle *b)
     hr_free(b);
 }
 
-int hr_bundle_shards(const hr_bundle *b) { return b->shards; }
+int hr_bundle_shards(const hr_bundle *b) { return b ? b->shards : 0; }
 
 /* ---- entries ---- */
 
@@ -200,8 +200,8 @@ static hr_status check_entries(hr_bundle *b, hr_error *err)
 
 hr_status hr_bundle_open(const char *prefix, hr_bundle **out, hr_error *err)
 {
-    *out = NULL;
-    if (!prefix) return hr__checkpoint_lacks("a checkpoint's path", err);
+    if (out) *out = NULL;
+    if (!prefix || !out) return hr__checkpoint_lacks("a checkpoint's path, and a place for it", err);
     hr_bundle *b = hr_calloc(1, sizeof *b);
     size_t size = strlen(prefix) + 8;
     char *path = hr_malloc(size);
@@ -224,7 +224,8 @@ hr_status hr_bundle_has(hr_bundle *b, const char *name, bool *has, hr_error *err
 {
     hr_view value;
     hr_error why;
-    if (!b || !name) return hr__checkpoint_lacks("a checkpoint and a tensor's name", err);
+    if (!b || !name || !has)
+        return hr__checkpoint_lacks("a checkpoint, a tensor's name, and a place for the answer", err);
     const hr_status st = hr__table_get(b->table, (hr_view){name, (int64_t)strlen(name)}, &value, &why);
     *has = st == HR_OK;
     if (st == HR_OK) hr_free((char *)value.data);
@@ -565,8 +566,8 @@ hr_status hr_bundle_read(hr_bundle *b, const char *name, hr_tensor *out, hr_erro
 {
     proto_entry *p;
     hr_bundle_entry e;
-    *out = (hr_tensor){0};
-    if (!b || !name) return hr__checkpoint_lacks("a checkpoint and a tensor's name", err);
+    if (out) *out = (hr_tensor){0};
+    if (!b || !name || !out) return hr__checkpoint_lacks("a checkpoint, a tensor's name, and a place for it", err);
     HR_TRY(bundle_reader_find_entry(b, (hr_view){name, (int64_t)strlen(name)}, name, &p, &e, err));
     hr_status st = HR_OK;
     if (b->shards == 0)
@@ -582,49 +583,14 @@ hr_status hr_bundle_read(hr_bundle *b, const char *name, hr_tensor *out, hr_erro
 
 /* ---- a part by its text ---- */
 
-static hr_status bad_slice(const char *text, hr_error *err)
-{
-    return hr_fail(
-        err, HR_INVALID_ARGUMENT, "checkpoint.slice",
-        "slice: expected a full shape and start,length of each dimension, such as \"10 4 0,5:-\", got \"%.60s\"", text);
-}
-
-static hr_status parse_slice(const char *text, hr_shape *full, int64_t *start, int64_t *length, hr_error *err)
-{
-    const char *spec = strrchr(text, ' '), *at = text;
-    *full = HR_SCALAR;
-    if (!spec) return bad_slice(text, err);
-    for (char *end; at < spec; at = end + (*end == ' ')) {
-        int64_t dim = strtoll(at, &end, 10);
-        if (end == at || full->rank == HR_MAX_RANK) return bad_slice(text, err);
-        full->dims[full->rank++] = dim;
-    }
-    at = spec + 1;
-    for (int d = 0; d < full->rank; d++) {
-        char *end = (char *)at + 1;
-        start[d] = 0;
-        length[d] = -1;
-        if (*at != '-') {
-            start[d] = strtoll(at, &end, 10);
-            if (end == at || *end != ',') return bad_slice(text, err);
-            at = end + 1;
-            length[d] = strtoll(at, &end, 10);
-            if (end == at || length[d] < 0) return bad_slice(text, err);
-        }
-        if (*end != (d + 1 < full->rank ? ':' : '\0')) return bad_slice(text, err);
-        at = end + 1;
-    }
-    return hr__slice_resolve(*full, start, length, err);
-}
-
 hr_status hr_bundle_read_slice(hr_bundle *b, const char *name, const char *slice, hr_tensor *out, hr_error *err)
 {
     hr_shape full, shape;
     int64_t start[HR_MAX_RANK], length[HR_MAX_RANK];
     hr_tensor whole;
+    if (!slice || !slice[0] || !out) return hr_bundle_read(b, name, out, err);
     *out = (hr_tensor){0};
-    if (!slice || !slice[0]) return hr_bundle_read(b, name, out, err);
-    HR_TRY(parse_slice(slice, &full, start, length, err));
+    HR_TRY(hr__slice_parse(slice, &full, start, length, err));
     HR_TRY(hr_bundle_read(b, name, &whole, err));
     shape.rank = full.rank;
     memcpy(shape.dims, length, sizeof shape.dims[0] * (size_t)full.rank);

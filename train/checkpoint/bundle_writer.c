@@ -227,6 +227,21 @@ hr_status hr_bundle_add_slice(hr_bundle_writer *w, const char *name, hr_shape fu
     return st;
 }
 
+hr_status hr_bundle_add_part(hr_bundle_writer *w, const char *name, const char *slice, const hr_tensor *t,
+                             hr_error *err)
+{
+    hr_shape full, part;
+    int64_t start[HR_MAX_RANK], length[HR_MAX_RANK];
+    if (!w || !name || !slice || !t) return hr__checkpoint_lacks("a writer, a name, a part and a tensor", err);
+    if (!slice[0]) return hr_bundle_add(w, name, t, err);
+    HR_TRY(hr__slice_parse(slice, &full, start, length, err));
+    part.rank = full.rank;
+    memcpy(part.dims, length, sizeof part.dims[0] * (size_t)full.rank);
+    if (hr_shape_equal(part, t->shape)) return hr_bundle_add_slice(w, name, full, start, length, t, err);
+    return hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.slice",
+                   "slice: \"%.60s\" is not the shape of what is saved as '%.100s'", slice, name);
+}
+
 static hr_status pack_parts(hr_bundle_writer *w, const parts *p, hr_error *err)
 {
     const size_t n = (size_t)p->count, rank = (size_t)p->full.rank;
@@ -265,8 +280,8 @@ static hr_status pack_parts(hr_bundle_writer *w, const parts *p, hr_error *err)
 
 hr_status hr_bundle_writer_open(const char *prefix, hr_bundle_writer **out, hr_error *err)
 {
-    *out = NULL;
-    if (!prefix) return hr__checkpoint_lacks("a checkpoint's path", err);
+    if (out) *out = NULL;
+    if (!prefix || !out) return hr__checkpoint_lacks("a checkpoint's path, and a place for it", err);
     hr_bundle_writer *w = hr_calloc(1, sizeof *w);
     if (!w) return hr_no_memory(err, "a checkpoint");
     const size_t size = strlen(prefix) + 32;
@@ -372,6 +387,7 @@ static hr_status commit(hr_bundle_writer *w, hr_error *err)
 
 hr_status hr_bundle_writer_commit(hr_bundle_writer *w, hr_error *err)
 {
+    if (!w) return hr__checkpoint_lacks("a checkpoint that is written", err);
     hr_status st = commit(w, err);
     hr_bundle_writer_discard(w);
     return st;

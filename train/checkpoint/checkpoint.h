@@ -25,6 +25,10 @@ HR_API hr_status hr_bundle_add(hr_bundle_writer *writer, const char *name, const
  * of the dimension. */
 HR_API hr_status hr_bundle_add_slice(hr_bundle_writer *writer, const char *name, hr_shape full, const int64_t *start,
                                      const int64_t *length, const hr_tensor *tensor, hr_error *err);
+/* The same with TensorFlow's text for the place, as hr_bundle_read_slice has it; "": a whole tensor. The tensor must have
+ * the shape of the part, "checkpoint.slice". */
+HR_API hr_status hr_bundle_add_part(hr_bundle_writer *writer, const char *name, const char *slice,
+                                    const hr_tensor *tensor, hr_error *err);
 /* Writes the index, syncs both files and renames them. Takes `writer`. After a failure no file is left. */
 HR_API hr_status hr_bundle_writer_commit(hr_bundle_writer *writer, hr_error *err);
 HR_API void hr_bundle_writer_discard(hr_bundle_writer *writer); /* takes `writer`. NULL: nothing */
@@ -65,6 +69,22 @@ HR_API hr_status hr_bundle_read(hr_bundle *bundle, const char *name, hr_tensor *
  * each dimension; "-" is all of a dimension. */
 HR_API hr_status hr_bundle_read_slice(hr_bundle *bundle, const char *name, const char *slice, hr_tensor *out,
                                       hr_error *err);
+
+/* ---- several as one ---- */
+
+typedef struct hr_bundle_merge_opts {
+    size_t struct_size;
+    bool keep_folders;  /* default: the folders of what was merged are removed if they are empty then */
+    bool allow_missing; /* a checkpoint that is not there is left out, if one is there */
+} hr_bundle_merge_opts;
+/* Makes `count` checkpoints one, called `to`, and none of them is left: their data files are renamed. Parts of a
+ * variable may come from several; a name that is otherwise in two of them is refused, "checkpoint.twice". */
+HR_API hr_status hr_bundle_merge_with(const char *const *prefixes, int count, const char *to,
+                                      const hr_bundle_merge_opts *opts, hr_error *err);
+#define hr_bundle_merge(prefixes, count, to, ...)                                                                      \
+    HR_BUNDLE_MERGE_(prefixes, count, to, __VA_ARGS__, .struct_size = sizeof(hr_bundle_merge_opts))
+#define HR_BUNDLE_MERGE_(prefixes, count, to, err, ...)                                                                \
+    hr_bundle_merge_with((prefixes), (count), (to), &(hr_bundle_merge_opts){__VA_ARGS__}, (err))
 
 /* ---- which checkpoints there are ---- */
 

@@ -52,9 +52,9 @@ static hr_status find_latest(const char *folder, const char *path, bool tf_compa
 hr_status hr_latest_checkpoint_with(const char *folder, const hr_latest_checkpoint_opts *opts, char **prefix,
                                     hr_error *err)
 {
-    *prefix = NULL;
     const hr_latest_checkpoint_opts o = HR_OPTIONS(hr_latest_checkpoint_opts, opts);
-    if (!folder) return hr__checkpoint_lacks("a folder", err);
+    if (prefix) *prefix = NULL;
+    if (!folder || !prefix) return hr__checkpoint_lacks("a folder, and a place for the path", err);
     char *path = hr__path_in(folder, o.filename ? o.filename : "checkpoint");
     if (!path) return hr_no_memory(err, "a path");
     hr_status st = find_latest(folder, path, o.tf_compat, prefix, err);
@@ -107,9 +107,9 @@ hr_status hr_whole_checkpoint(const char *folder, char **prefix, hr_error *err)
     hr__checkpoint_list all;
     hr_error damage = {0}, local;
     int which;
-    *prefix = NULL;
+    if (prefix) *prefix = NULL;
     if (!err) err = &local;
-    if (!folder) return hr__checkpoint_lacks("a folder", err);
+    if (!folder || !prefix) return hr__checkpoint_lacks("a folder, and a place for the path", err);
     HR_TRY(hr__checkpoint_list_folder(folder, &all, err));
     hr_status st = first_whole(&all, &which, &damage, err);
     if (st == HR_OK && which < all.count) {

@@ -43,8 +43,8 @@ char *hr_checkpoint_prefix(const char *folder, const char *basename, int64_t ste
 hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opts, hr_saver **out, hr_error *err)
 {
     opts = &HR_OPTIONS(hr_saver_opts, opts);
-    *out = NULL;
-    if (!folder) return hr__checkpoint_lacks("a folder", err);
+    if (out) *out = NULL;
+    if (!folder || !out) return hr__checkpoint_lacks("a folder, and a place for the saver", err);
     if (opts->make_folder) HR_TRY(hr__make_folders(folder, err));
     hr_saver *s = *out = hr_calloc(1, sizeof *s);
     if (!s) return hr_no_memory(err, "a saver");

@@ -1,6 +1,7 @@
 /* Keys of parts sort before all names, since they begin with a zero byte; numbers in them are written so that their
  * bytes compare as they do. */
 #include "train/checkpoint/slices.h"
+#include <stdlib.h>
 #include <string.h>
 
 static char *slices_put_text(char *at, const char *text)
@@ -78,4 +79,39 @@ void hr__slice_copy(char *whole, hr_shape full, const int64_t *start, const int6
         memcpy(into_whole ? place : part, into_whole ? part : place, run);
         for (int i = last - 1; i >= 0 && ++at[i] == length[i]; i--) at[i] = 0;
     }
+}
+
+static hr_status slices_bad_text(const char *text, hr_error *err)
+{
+    return hr_fail(
+        err, HR_INVALID_ARGUMENT, "checkpoint.slice",
+        "slice: expected a full shape and start,length of each dimension, such as \"10 4 0,5:-\", got \"%.60s\"", text);
+}
+
+hr_status hr__slice_parse(const char *text, hr_shape *full, int64_t *start, int64_t *length, hr_error *err)
+{
+    const char *spec = strrchr(text, ' '), *at = text;
+    *full = HR_SCALAR;
+    if (!spec) return slices_bad_text(text, err);
+    for (char *end; at < spec; at = end + (*end == ' ')) {
+        int64_t dim = strtoll(at, &end, 10);
+        if (end == at || full->rank == HR_MAX_RANK) return slices_bad_text(text, err);
+        full->dims[full->rank++] = dim;
+    }
+    at = spec + 1;
+    for (int d = 0; d < full->rank; d++) {
+        char *end = (char *)at + 1;
+        start[d] = 0;
+        length[d] = -1;
+        if (*at != '-') {
+            start[d] = strtoll(at, &end, 10);
+            if (end == at || *end != ',') return slices_bad_text(text, err);
+            at = end + 1;
+            length[d] = strtoll(at, &end, 10);
+            if (end == at || length[d] < 0) return slices_bad_text(text, err);
+        }
+        if (*end != (d + 1 < full->rank ? ':' : '\0')) return slices_bad_text(text, err);
+        at = end + 1;
+    }
+    return hr__slice_resolve(*full, start, length, err);
 }

@@ -22,7 +22,7 @@ static hr_node *all_inputs(hr_graph *g, const hr_node *first, int first_count, c
         hr__graph_no_memory(g, "a call");
         return NULL;
     }
-    for (int i = 0; i < first_count; i++) all[i] = hr__node_value(first[i]);
+    for (int i = 0; i < first_count; i++) all[i] = hr_node_value(first[i]);
     for (int i = 0; i < rest_count; i++) all[first_count + i] = rest[i];
     return all;
 }
@@ -153,7 +153,7 @@ static bool choice_has_effect(const choice *c)
 /* In an eager graph the branch is called there and then. */
 static const hr_tensor *selected_at_once(hr_graph *g, hr_node selector)
 {
-    return g->at_once->value(hr__node_value(selector));
+    return g->at_once->value(hr_node_value(selector));
 }
 
 void hr_cond(hr_node predicate, hr_branch_fn *then, hr_branch_fn *otherwise, void *user, hr_node *out, int count)
@@ -442,7 +442,7 @@ static void loop_at_once(const loop *l, const hr_node *vars, hr_node *out)
 {
     const int64_t most = l->opts->maximum_iterations;
     const int count = l->count - l->counts;
-    for (int i = 0; i < count; i++) out[i] = hr__node_value(vars[i]);
+    for (int i = 0; i < count; i++) out[i] = hr_node_value(vars[i]);
     for (int64_t turn = 0; most <= 0 || turn < most; turn++) {
         hr_node goes_on = {0}, next[HR__MAX_CALL];
         l->condition(l->g, out, &goes_on, l->user);
@@ -485,7 +485,7 @@ void hr_while_loop_with(hr_loop_fn *condition, hr_loop_fn *body, void *user, con
     }
     if (counts) l.vars[0] = hr_const_number(g, HR_INT32, 0, "loop_counter"), l.shape[0] = HR_SCALAR;
     for (int i = 0; i < count; i++) {
-        l.vars[i + counts] = hr__captured(g, hr__node_value(hr__captured(g, vars[i])));
+        l.vars[i + counts] = hr__captured(g, hr_node_value(hr__captured(g, vars[i])));
         l.shape[i + counts] = opts.shapes ? opts.shapes[i] : hr_node_shape(l.vars[i + counts]);
     }
     run_loop(&l, out);

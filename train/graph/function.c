@@ -129,7 +129,7 @@ static hr_status function_finish(hr_function *f, const hr_node *results, int cou
     f->output = hr__arena_get(&body->arena, sizeof *f->output * (size_t)(count + 1));
     if (!f->output) return hr_no_memory(err, "a function");
     for (int i = 0; i < count && body->error.code == HR_OK; i++) {
-        const hr_node value = hr__captured(body, hr__node_value(hr__captured(body, results[i])));
+        const hr_node value = hr__captured(body, hr_node_value(hr__captured(body, results[i])));
         if (body->error.code != HR_OK) break;
         if (value.graph != body || hr_node_dtype(value) == HR_INVALID_DTYPE)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.function",

@@ -40,7 +40,7 @@ hr_node hr_get_variable_with(hr_graph *g, const char *name, hr_dtype dtype, hr_s
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.name", "variable: expected a shorter name than \"%.60s\"",
                             name);
     const hr_partitioner partitioner = o.partitioner.pieces ? o.partitioner : scope->partitioner;
-    const bool pieces = partitioner.pieces && shape.rank > 0;
+    const bool pieces = partitioner.pieces && shape.rank > 0 && !o.whole;
     const hr_variable_info *v = hr_variable_named(g, full);
     if (!v) v = hr__first_piece(g, full);
     if (v) return found(g, scope->reuse, v, pieces, dtype, shape);

@@ -435,7 +435,7 @@ static hr_node seed_of(flow *f, hr_node y, hr_node given)
     hr__shape_name expected, got;
     if (!given.graph) return ones_like(y);
     if (f->within) return given;
-    given = hr__node_value(given);
+    given = hr_node_value(given);
     if (given.graph == f->g && hr_node_dtype(given) == hr_node_dtype(y) &&
         hr_shape_merge(hr_node_shape(y), hr_node_shape(given), &both))
         return given;
@@ -553,7 +553,7 @@ static void gradients_here(hr_graph *g, const hr_node *ys, int y_count, const hr
     const char *outer = root->deriving;
     hr_name_scope(g, opts->name ? opts->name : "gradients");
     root->deriving = source_of(&f.arena, g);
-    for (int i = 0; values && i < y_count; i++) values[i] = hr__node_value(ys[i]);
+    for (int i = 0; values && i < y_count; i++) values[i] = hr_node_value(ys[i]);
     for (int i = 0; inner && i < x_count; i++) {
         const hr_node x = find_within(g, xs[i]);
         if (x.graph) inner[count++] = x;

@@ -42,6 +42,7 @@ void hr_graph_free(hr_graph *g)
     hr__map_free(&g->by_name);
     hr__map_free(&g->signature_names);
     hr__map_free(&g->names_in_use);
+    hr__map_free(&g->scopes_begun);
     hr__map_free(&g->variable_names);
     hr_free(g->foreign);
     hr_free(g->signatures);

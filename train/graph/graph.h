@@ -78,8 +78,10 @@ typedef struct hr_variable_scope_opts {
     size_t struct_size;
     hr_reuse reuse;             /* default: a variable that exists is an error */
     hr_partitioner partitioner; /* of variables in it that have none of their own; default: that of the scope around */
+    bool unique; /* "name_1", ... if there was such a scope since the one around began, as by TensorFlow's default_name:
+                  * a scope that begins again, to share variables, has the same names in it. Default: just that name */
 } hr_variable_scope_opts;
-/* Variables of hr_get_variable are called "name/...", never made unique; other nodes as by hr_name_scope. */
+/* Variables of hr_get_variable are called "name/..."; other nodes as by hr_name_scope. */
 HR_API void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_scope_opts *opts);
 #define hr_variable_scope(...)                                                                                         \
     HR_MADE_VOID_(HR_CALL2_(hr_variable_scope_with, hr_variable_scope_opts, __VA_ARGS__,                               \
@@ -213,6 +215,7 @@ typedef struct hr_variable_opts {
     bool not_trainable;         /* default: optimizers train it */
     unsigned sets;              /* default: global, and trainable unless .not_trainable */
     hr_partitioner partitioner; /* default: the scope's */
+    bool whole;                 /* in one piece, whatever the scope says */
 } hr_variable_opts;
 /* Gives the variable of that name in the current variable scope, made or, if the scope says so, found. The node is the
  * variable itself (a resource); an op that wants a value reads it. `name` is borrowed.
@@ -240,6 +243,10 @@ HR_API hr_node hr_global_step(hr_graph *g);                    /* the int64 "glo
 HR_API hr_node hr_variables_initializer(hr_graph *g, unsigned sets, const char *name); /* a NoOp that runs after them */
 HR_API hr_node hr_global_variables_initializer(hr_graph *g);                           /* node "init" */
 HR_API hr_node hr_local_variables_initializer(hr_graph *g);                            /* of local ones */
+
+/* The names of the variables in `sets` (0: global and local ones) that have no value when it is run: a vector of strings,
+ * global ones first. */
+HR_API hr_node hr_report_uninitialized_variables(hr_graph *g, unsigned sets);
 
 /* ---- gradients ---- */
 
@@ -390,6 +397,7 @@ HR_API hr_status hr_session_set(hr_session *s, hr_node variable, const hr_tensor
 #define hr_variables_initializer(...) HR_MADE_(hr_variables_initializer(__VA_ARGS__))
 #define hr_global_variables_initializer(...) HR_MADE_(hr_global_variables_initializer(__VA_ARGS__))
 #define hr_local_variables_initializer(...) HR_MADE_(hr_local_variables_initializer(__VA_ARGS__))
+#define hr_report_uninitialized_variables(...) HR_MADE_(hr_report_uninitialized_variables(__VA_ARGS__))
 #define hr_gradient_dense(...) HR_MADE_(hr_gradient_dense(__VA_ARGS__))
 
 #ifdef __cplusplus

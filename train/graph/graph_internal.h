@@ -228,6 +228,7 @@ struct hr_graph {
     int foreign_count, foreign_capacity;
     hr__map by_name;      /* to the id */
     hr__map names_in_use; /* in lower case, scopes too: to TensorFlow's counter */
+    hr__map scopes_begun; /* variable scopes without their last '/': how often, since the one around each began */
 
     char *scope, *variable_scope; /* prefixes, "" or ending in '/' */
     size_t scope_size, variable_scope_size, scope_capacity, variable_scope_capacity;
@@ -371,8 +372,6 @@ hr_status hr__attr_copy(hr__arena *arena, hr_attr *attr, hr_error *err);
 hr_status hr__variable_register(hr_graph *g, const hr_variable_info *variable, hr_error *err);
 /* HR_UNIMPLEMENTED or HR_INVALID_ARGUMENT, "graph.kernel": the op has no kernel, or none for the node's types. */
 hr_status hr__check_kernel(const hr__node *n, hr_error *err);
-/* Reads a variable where a value is wanted. */
-hr_node hr__node_value(hr_node node);
 
 /* ---- handles.c ---- */
 
@@ -596,7 +595,7 @@ typedef struct hr__frame {
     /* Of a plan that switches: outputs without a value in this run, and steps that do not run for lack of one. */
     uint8_t *dead_slot, *dead_step;
     bool parallel, measure;
-    bool alone; /* never parallel: part of a kernel that is */
+    bool alone;       /* never parallel: part of a kernel that is */
     int depth;        /* calls that it is within */
     const char *path; /* of these calls, where the run is recorded */
     hr_status status;

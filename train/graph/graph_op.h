@@ -123,6 +123,9 @@ HR_API hr_node hr_const_ints(hr_graph *g, const int64_t *values, int count, cons
 /* A scalar of any type of numbers or bool; it fails if that type does not reach as far. `name` NULL: the op's. */
 HR_API hr_node hr_const_number(hr_graph *g, hr_dtype dtype, double value, const char *name);
 
+/* What reads a variable; any other node as it is. For what asks for the type or the shape of an input. */
+HR_API hr_node hr_node_value(hr_node node);
+
 /* What sticks to the graph as its error; gives the failed node to return. */
 HR_API hr_node hr_node_fail(hr_graph *g, hr_status code, const char *kind, const char *format, ...) HR_PRINTF(4, 5);
 HR_API hr_node hr_failed_node(hr_graph *g);

@@ -192,20 +192,52 @@ void hr__name_scope_at_root(hr_graph *g, const char *name)
     enter_name_scope(g, name);
 }
 
+/* How often a variable scope of that full name was begun. */
+static int64_t times_begun(hr_graph *g, const char *full, size_t size)
+{
+    const int64_t *times = hr__map_find(&hr__root(g)->scopes_begun, full, size);
+    return times ? *times : 0;
+}
+
+/* Full names begin with `scope`: TensorFlow counts them from 0 when it ends. */
+static void forget_begun(hr_graph *g, const char *scope, size_t size)
+{
+    hr__map *begun = &hr__root(g)->scopes_begun;
+    for (uint32_t i = 0; i < begun->count; i++) {
+        const hr_view key = hr__map_key(begun, i);
+        if ((size_t)key.size > size && memcmp(key.data, scope, size) == 0) begun->entries[i].value = 0;
+    }
+}
+
+/* Fills `full` with the full name, and gives what of it is the scope's own, made unique if that is asked for. NULL: it
+ * is too long. */
+static const char *scope_full_name(hr_graph *g, const char *name, bool unique, char full[MAX_NAME])
+{
+    const size_t around = g->variable_scope_size, size = strlen(name);
+    if (around + size > MAX_NAME - 48) return names_refuse(g, name);
+    memcpy(full, g->variable_scope, around);
+    memcpy(full + around, name, size + 1);
+    for (int i = 1; unique && times_begun(g, full, strlen(full)); i++)
+        snprintf(full + around + size, MAX_NAME - around - size, "_%d", i);
+    return full + around;
+}
+
 void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_scope_opts *opts)
 {
     const hr_variable_scope_opts o = HR_OPTIONS(hr_variable_scope_opts, opts);
-    char full[MAX_NAME];
+    char full[MAX_NAME] = "";
     g = hr__innermost(g);
     if (!g || !push(g)) return;
-    enter_name_scope(g, name);
-    if (!name) return;
-    const int n = snprintf(full, sizeof full, "%s%s/", g->variable_scope, name);
-    if (n < 0 || n >= MAX_NAME - 24) {
-        names_refuse(g, name);
+    const char *own = name ? scope_full_name(g, name, o.unique, full) : NULL;
+    enter_name_scope(g, own ? own : name);
+    if (!own) return;
+    const size_t n = strlen(full);
+    if (hr__map_set(&hr__root(g)->scopes_begun, full, n, times_begun(g, full, n) + 1, NULL) != HR_OK) {
+        hr__graph_no_memory(g, "a scope");
         return;
     }
-    set_prefix(g, &g->variable_scope, &g->variable_scope_size, &g->variable_scope_capacity, full, (size_t)n);
+    full[n] = '/';
+    set_prefix(g, &g->variable_scope, &g->variable_scope_size, &g->variable_scope_capacity, full, n + 1);
     if (o.reuse != HR_REUSE_NEVER) g->reuse = o.reuse;
     if (o.partitioner.pieces) g->partitioner = o.partitioner;
 }
@@ -215,6 +247,7 @@ void hr_scope_end(hr_graph *g)
     g = hr__innermost(g);
     if (!g || g->scope_count == 0) return;
     const hr__scope *s = &g->scopes[--g->scope_count];
+    if (g->variable_scope_size > strlen(s->variable)) forget_begun(g, g->variable_scope, g->variable_scope_size);
     set_prefix(g, &g->scope, &g->scope_size, &g->scope_capacity, s->name, strlen(s->name));
     set_prefix(g, &g->variable_scope, &g->variable_scope_size, &g->variable_scope_capacity, s->variable,
                strlen(s->variable));

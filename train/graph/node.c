@@ -135,7 +135,7 @@ static void set_int(maker *m, int attr, int64_t value)
 /* ---- inputs ---- */
 
 /* The node that reads a variable of hr_get_variable serves all who want its value, unless they are to wait. */
-hr_node hr__node_value(hr_node node)
+hr_node hr_node_value(hr_node node)
 {
     hr_handle_info known;
     if (hr_node_dtype(node) != HR_RESOURCE || !hr_handle_of(node, &known)) return node;
@@ -202,7 +202,7 @@ static hr_dtype wanted_type(const maker *m, const hr_arg_def *arg)
 static hr_status node_match_one(maker *m, const hr_arg_def *arg, hr_node *input)
 {
     const hr_dtype wanted = wanted_type(m, arg);
-    if (wanted != HR_RESOURCE && !m->imported) *input = hr__node_value(*input);
+    if (wanted != HR_RESOURCE && !m->imported) *input = hr_node_value(*input);
     if (!hr_node_exists(*input)) return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.input", "an input failed");
     const hr_dtype type = hr_node_dtype(*input);
     if (arg->ref && !hr__output_is_ref(*input))
@@ -222,7 +222,7 @@ static hr_status match_list(maker *m, const hr_arg_def *arg, hr_node *inputs, in
     hr_dtype *types = hr__arena_get(&m->g->arena, sizeof *types * (size_t)(count + 1));
     if (!types) return hr_no_memory(m->err, "a node");
     for (int64_t i = 0; i < count; i++) {
-        if (!m->imported && !(m->sig->op->traits & HR_CALLS)) inputs[i] = hr__node_value(inputs[i]);
+        if (!m->imported && !(m->sig->op->traits & HR_CALLS)) inputs[i] = hr_node_value(inputs[i]);
         if (!hr_node_exists(inputs[i])) return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.input", "an input failed");
         types[i] = hr_node_dtype(inputs[i]);
         if (m->given[arg->list_attr] && m->attr[arg->list_attr].types[i] != types[i])
@@ -457,7 +457,8 @@ static bool any_failed(hr_graph *g, const hr_node_opts *opts)
     for (int i = 0; i < opts->input_count; i++) {
         const hr_node in = opts->inputs[i];
         if (in.graph && in.id < 0) return true;
-        if (in.graph == g && in.output >= 0) continue;
+        const hr__node *n = in.graph == g ? hr__node_of(in) : NULL;
+        if (n && in.output >= 0 && in.output < n->outputs) continue;
         hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.input", "graph: expected as input %d a node of the same graph %s",
                      i, in.graph == g ? "with an output" : "");
         return true;

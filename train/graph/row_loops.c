@@ -58,7 +58,7 @@ static void one_row(hr_graph *g, const hr_node *vars, hr_node *results, void *us
     l->fn(g, given, made, l->user);
     results[0] = hr_new_node(g, "AddV2", HR_INPUTS(vars[0], number_node(g, l->reverse ? -1 : 1)));
     for (int i = 0; i < l->count; i++) {
-        made[i] = hr__captured(g, hr__node_value(hr__captured(g, made[i])));
+        made[i] = hr__captured(g, hr_node_value(hr__captured(g, made[i])));
         if (!check_result(l, g, i, made[i])) return;
         if (l->values) results[1 + i] = made[i];
         const hr_tensor_array out = {.list = vars[1 + l->values + i], .dtype = l->dtype[i]};
@@ -72,7 +72,7 @@ static bool unstack_elems(row_loop *l, const hr_node *elems)
 {
     l->known_rows = -1;
     for (int i = 0; i < l->elems; i++) {
-        const hr_node value = hr__captured(l->g, hr__node_value(hr__captured(l->g, elems[i])));
+        const hr_node value = hr__captured(l->g, hr_node_value(hr__captured(l->g, elems[i])));
         const hr_shape shape = hr_node_shape(value);
         const int64_t rows = shape.rank > 0 ? shape.dims[0] : -1;
         if (hr_node_dtype(value) == HR_INVALID_DTYPE || shape.rank == 0 ||
@@ -189,7 +189,7 @@ static void begin_values(const row_loop *l, row_vars *v, const hr_node *initial,
     const hr_node at =
         l->reverse ? hr_new_node(l->g, "Sub", HR_INPUTS(l->rows, number_node(l->g, 1))) : number_node(l->g, 0);
     for (int i = 0; i < l->values; i++) {
-        v->first[1 + i] = initial ? hr__captured(l->g, hr__node_value(hr__captured(l->g, initial[i])))
+        v->first[1 + i] = initial ? hr__captured(l->g, hr_node_value(hr__captured(l->g, initial[i])))
                                   : hr_tensor_array_read(&l->in[i], at);
         v->shape[1 + i] = shapes ? shapes[i] : hr_node_shape(v->first[1 + i]);
         l->dtype[i] = hr_node_dtype(v->first[1 + i]);

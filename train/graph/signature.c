@@ -216,12 +216,32 @@ static hr_status parse_list(cursor *c, hr_attr_def *a)
     return a->value.ints ? HR_OK : hr_no_memory(c->err, "a signature");
 }
 
+/* "uint8[255, 0, 0, 255]": a vector of bytes, the one default that tensors have. */
+static hr_status parse_bytes(cursor *c, hr_attr_def *a)
+{
+    uint8_t bytes[17] = {0};
+    int64_t count = 0;
+    if (!take_word(c, "uint8") || !signature_take(c, '[')) return signature_refuse(c, "'uint8['");
+    while (!signature_take(c, ']')) {
+        char *end;
+        if (count == 16) return signature_refuse(c, "']'");
+        bytes[count++] = (uint8_t)strtol(c->at, &end, 10);
+        if (end == c->at) return signature_refuse(c, "a number");
+        c->at = end;
+        signature_take(c, ',');
+    }
+    const hr_tensor value = hr_tensor_of(HR_UINT8, HR_SHAPE(count), hr__arena_copy(c->arena, bytes, sizeof bytes));
+    a->value.tensor = hr__arena_copy(c->arena, &value, sizeof value);
+    return value.data && a->value.tensor ? HR_OK : hr_no_memory(c->err, "a signature");
+}
+
 static hr_status parse_default(cursor *c, hr_attr_def *a)
 {
     size_t size;
     a->has_default = true;
     a->value = (hr_attr){.name = a->name, .kind = a->kind};
     if (a->kind == HR_ATTR_STRING) return parse_string(c, &a->value.s);
+    if (a->kind == HR_ATTR_TENSOR) return parse_bytes(c, a);
     if (a->kind == HR_ATTR_SHAPE) a->value.shape = *c->at == '[' ? HR_SCALAR : HR_UNKNOWN_SHAPE;
     if (a->kind != HR_ATTR_SHAPE && signature_take(c, '[')) return parse_list(c, a);
     if (signature_take(c, '[')) return signature_take(c, ']') ? HR_OK : signature_refuse(c, "']'");
@@ -238,9 +258,6 @@ static hr_status parse_default(cursor *c, hr_attr_def *a)
         break;
     case HR_ATTR_TYPE:
         a->value.type = type_named(text, size);
-        break;
-    case HR_ATTR_TENSOR: /* only of ops without a kernel: no default of theirs is known */
-        a->has_default = false;
         break;
     case HR_ATTR_SHAPE:
         break;

@@ -37,7 +37,7 @@ hr_tensor_array hr_tensor_array_new_with(hr_node size, hr_dtype dtype, const hr_
 
 hr_tensor_array hr_tensor_array_unstack(hr_node rows)
 {
-    const hr_node value = hr__node_value(rows);
+    const hr_node value = hr_node_value(rows);
     hr_tensor_array a = {.dtype = hr_node_dtype(value), .element_shape = shape_of_rows(hr_node_shape(value))};
     a.list = hr_new_node(value.graph, "TensorListFromTensor", .name = "TensorArrayUnstack",
                          HR_INPUTS(value, element_shape_node(value.graph, a.element_shape)));
@@ -72,7 +72,7 @@ hr_tensor_array hr_tensor_array_write(const hr_tensor_array *a, hr_node index, h
     if (!is_array(a, index.graph, "hr_tensor_array_write"))
         return hr_tensor_array_of(NULL, hr_failed_node(index.graph));
     return hr_tensor_array_of(a, hr_new_node(index.graph, "TensorListSetItem", .name = "TensorArrayWrite",
-                                             HR_INPUTS(a->list, index, hr__node_value(value)),
+                                             HR_INPUTS(a->list, index, hr_node_value(value)),
                                              HR_ATTRS(HR_TYPE_ATTR("element_dtype", a->dtype),
                                                       HR_BOOL_ATTR("resize_if_index_out_of_bounds", a->dynamic_size))));
 }

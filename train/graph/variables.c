@@ -111,3 +111,54 @@ hr_node hr_local_variables_initializer(hr_graph *g)
 {
     return hr_variables_initializer(g, HR_LOCAL_VARIABLES, "init_local");
 }
+
+/* ---- those without a value ---- */
+
+/* Of those in `sets`: global ones first, each once. Gives how many. */
+static int variables_in(const hr_graph *g, unsigned sets, hr_node *initialized, hr_view *names)
+{
+    int count = 0;
+    for (unsigned set = 1; set != 0 && set <= sets; set *= 2) /* 0 beyond the last bit */
+        for (int i = 0; i < g->variable_count; i++) {
+            const hr_variable_info *v = g->variables[i];
+            if (!(v->sets & sets & set) || v->sets & sets & (set - 1)) continue;
+            initialized[count] = v->is_initialized;
+            names[count++] = hr_text_view(v->name);
+        }
+    return count;
+}
+
+static hr_node names_without_value(hr_graph *g, hr_node *initialized, const hr_view *names, int count)
+{
+    hr_tensor text;
+    hr_error err;
+    if (hr_tensor_strings(&text, HR_SHAPE(count), names, &err) != HR_OK)
+        return hr_node_fail(g, err.code, err.kind, "report_uninitialized_variables: %s", err.text);
+    const hr_node all =
+        hr_new_node(g, "Const", HR_ATTRS(HR_TENSOR_ATTR("value", &text), HR_TYPE_ATTR("dtype", HR_STRING)));
+    hr_tensor_clear(&text);
+    if (count == 0) return all;
+    const hr_node stacked = hr_new_node(g, "Pack", .inputs = initialized, .input_count = count),
+                  at = hr_new_node(g, "Where", HR_INPUTS(hr_new_node(g, "LogicalNot", HR_INPUTS(stacked)))),
+                  rows = hr_new_node(g, "Squeeze", HR_INPUTS(at), HR_ATTRS(HR_INTS_ATTR("squeeze_dims", HR_I64(1), 1)));
+    return hr_new_node(g, "GatherV2", HR_INPUTS(all, rows, hr_const_number(g, HR_INT32, 0, NULL)));
+}
+
+hr_node hr_report_uninitialized_variables(hr_graph *g, unsigned sets)
+{
+    if (!g) return hr_failed_node(g);
+    hr_node *initialized = hr_malloc(sizeof *initialized * (size_t)(g->variable_count + 1));
+    hr_view *names = hr_malloc(sizeof *names * (size_t)(g->variable_count + 1));
+    hr_node out;
+    if (initialized && names) {
+        const int count = variables_in(g, sets ? sets : HR_GLOBAL_VARIABLES | HR_LOCAL_VARIABLES, initialized, names);
+        hr_name_scope(g, "report_uninitialized_variables");
+        out = names_without_value(g, initialized, names, count);
+        hr_scope_end(g);
+    } else {
+        out = hr__graph_no_memory(g, "a report of variables");
+    }
+    hr_free(initialized);
+    hr_free(names);
+    return out;
+}

@@ -148,6 +148,15 @@ static void check_gradient(hr_backward *b)
                                                                     "detected in gradient."))));
 }
 
+/* ---- Abort: ends the run; TensorFlow ends the process ---- */
+
+static hr_status abort_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_view message = hr_attr_string(k->node, "error_msg");
+    return hr_fail(err, HR_ABORTED, "graph.abort", "Abort: %.*s", (int)(message.size < 200 ? message.size : 200),
+                   message.size ? message.data : "");
+}
+
 #define CHECK_OP(NAME, COMPUTE)                                                                                        \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = (NAME), .traits = HR_STATEFUL, .shapes = "=0",                               \
@@ -155,6 +164,12 @@ static void check_gradient(hr_backward *b)
     }
 
 const hr_graph_op hr_graph_ops_assert_op[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Abort",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = abort_compute,
+    },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Assert",
@@ -182,3 +197,26 @@ const hr_graph_op hr_graph_ops_assert_op[] = {
     CHECK_OP("CheckNumericsV2", check_v2_compute),
     HR_GRAPH_OPS_END,
 };
+
+hr_node hr_assert_with(hr_node condition, const hr_node *values, int count, const hr_print_opts *opts)
+{
+    const hr_print_opts o = HR_OPTIONS(hr_print_opts, opts);
+    return hr_node_of_lists(
+        "Assert", &condition, 1, values, count,
+        &(hr_node_opts){.name = o.name, HR_ATTRS(HR_INT_ATTR("summarize", o.summarize ? o.summarize : 3))});
+}
+
+hr_node hr_print_with(hr_node x, const hr_node *values, int count, const hr_print_opts *opts)
+{
+    const hr_print_opts o = HR_OPTIONS(hr_print_opts, opts);
+    return hr_node_of_lists("Print", &x, 1, values, count,
+                            &(hr_node_opts){.name = o.name,
+                                            HR_ATTRS(HR_STRING_ATTR("message", o.message),
+                                                     HR_INT_ATTR("first_n", o.first_n ? o.first_n : -1),
+                                                     HR_INT_ATTR("summarize", o.summarize ? o.summarize : 3))});
+}
+
+hr_node hr_check_numerics(hr_node x, const char *message)
+{
+    return hr_new_node(x.graph, "CheckNumerics", HR_INPUTS(x), HR_ATTRS(HR_STRING_ATTR("message", message)));
+}

@@ -44,7 +44,9 @@ typedef struct rows {
     int64_t channels, inner;
 } rows;
 
-#define BIAS(T, U, D, S)                                                                                               \
+enum { CHANNELS_AT_ONCE = 64 };
+#define PLUS(T, U, S, a, b) HR_PUT(S, T, (U)HR_GET(S, a) + (U)HR_GET(S, b))
+#define BIAS(T, V, U, D, S, A, B)                                                                                      \
     static void bias_##S(int64_t first, int64_t last, void *user)                                                      \
     {                                                                                                                  \
         const rows *r = user;                                                                                          \
@@ -53,28 +55,30 @@ typedef struct rows {
         const int64_t n = r->channels;                                                                                 \
         for (int64_t i = first; i < last; i++) {                                                                       \
             if (r->inner == 1) {                                                                                       \
-                for (int64_t c = 0; c < n; c++) out[i * n + c] = (T)((U)in[i * n + c] + (U)bias[c]);                   \
+                for (int64_t c = 0; c < n; c++) out[i * n + c] = PLUS(T, U, S, in[i * n + c], bias[c]);                \
                 continue;                                                                                              \
             }                                                                                                          \
             for (int64_t c = 0; c < n; c++) {                                                                          \
                 const int64_t at = (i * n + c) * r->inner;                                                             \
-                for (int64_t j = 0; j < r->inner; j++) out[at + j] = (T)((U)in[at + j] + (U)bias[c]);                  \
+                for (int64_t j = 0; j < r->inner; j++) out[at + j] = PLUS(T, U, S, in[at + j], bias[c]);               \
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
     static void sum_##S(const rows *r, int64_t before)                                                                 \
     {                                                                                                                  \
-        const T *in = r->in;                                                                                           \
-        T *out = r->out;                                                                                               \
-        const int64_t n = r->channels;                                                                                 \
-        memset(out, 0, (size_t)n * sizeof *out);                                                                       \
-        for (int64_t i = 0; i < before; i++) {                                                                         \
-            if (r->inner == 1) {                                                                                       \
-                for (int64_t c = 0; c < n; c++) out[c] = (T)((U)out[c] + (U)in[i * n + c]);                            \
-                continue;                                                                                              \
+        for (int64_t c0 = 0; c0 < r->channels; c0 += CHANNELS_AT_ONCE) {                                               \
+            const int64_t n = r->channels - c0 < CHANNELS_AT_ONCE ? r->channels - c0 : CHANNELS_AT_ONCE;               \
+            U sum[CHANNELS_AT_ONCE] = {0};                                                                             \
+            for (int64_t i = 0; i < before; i++) {                                                                     \
+                const T *in = (const T *)r->in + (i * r->channels + c0) * r->inner;                                    \
+                if (r->inner == 1) {                                                                                   \
+                    for (int64_t c = 0; c < n; c++) sum[c] += (U)HR_GET(S, in[c]);                                     \
+                    continue;                                                                                          \
+                }                                                                                                      \
+                for (int64_t c = 0; c < n; c++)                                                                        \
+                    for (int64_t j = 0; j < r->inner; j++) sum[c] += (U)HR_GET(S, in[c * r->inner + j]);               \
             }                                                                                                          \
-            for (int64_t c = 0; c < n; c++)                                                                            \
-                for (int64_t j = 0; j < r->inner; j++) out[c] = (T)((U)out[c] + (U)in[(i * n + c) * r->inner + j]);    \
+            for (int64_t c = 0; c < n; c++) ((T *)r->out)[c0 + c] = HR_PUT(S, T, sum[c]);                              \
         }                                                                                                              \
     }                                                                                                                  \
     static void add_##S(int64_t first, int64_t last, void *user)                                                       \
@@ -82,25 +86,19 @@ typedef struct rows {
         const rows *r = user;                                                                                          \
         const T *in = r->in;                                                                                           \
         T *out = r->out;                                                                                               \
-        for (int64_t i = first; i < last; i++) out[i] = (T)((U)out[i] + (U)in[i]);                                     \
-    }
-HR_NUMBER_TYPES(BIAS)
+        for (int64_t i = first; i < last; i++) out[i] = PLUS(T, U, S, out[i], in[i]);                                  \
+    }                                                                                                                  \
+    static const kernels_of sums_##S = {bias_##S, sum_##S, add_##S};
 
 typedef struct kernels_of {
-    hr_dtype dtype;
     void (*bias)(int64_t first, int64_t last, void *user);
     void (*sum)(const rows *r, int64_t before);
     void (*add)(int64_t first, int64_t last, void *user);
 } kernels_of;
+HR_EACH_TYPE(BIAS, ~, ~, floats, halves, ints, complexes)
+#define KERNELS HR_KERNEL_STRUCTS(sums, floats, halves, ints, complexes)
 
-static const kernels_of *kernels(hr_dtype dtype)
-{
-#define ENTRY(T, U, D, S) {D, bias_##S, sum_##S, add_##S},
-    static const kernels_of all[] = {HR_NUMBER_TYPES(ENTRY)};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i].dtype == dtype) return &all[i];
-    return NULL;
-}
+static const kernels_of *kernels(hr_dtype dtype) { return hr_kernel_of_type(KERNELS, dtype)->more; }
 
 static hr_status bias_compute(hr_kernel *k, hr_error *err)
 {
@@ -223,7 +221,7 @@ static void add_n_gradient(hr_backward *b)
 
 #define BIAS_ADD(NAME)                                                                                                 \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "T:numbers", .shape = bias_shape, .compute = bias_compute,    \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .kernels = KERNELS, .shape = bias_shape, .compute = bias_compute,      \
         .gradient = bias_gradient,                                                                                     \
     }
 
@@ -233,7 +231,7 @@ const hr_graph_op hr_graph_ops_bias_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "BiasAddGrad",
-        .types = "T:numbers",
+        .kernels = KERNELS,
         .shape = bias_grad_shape,
         .compute = bias_grad_compute,
         .gradient = bias_grad_gradient,
@@ -241,7 +239,7 @@ const hr_graph_op hr_graph_ops_bias_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "AddN",
-        .types = "T:{numbers,variant}",
+        .types = "T:{numbers,float16,bfloat16,complex64,complex128,variant}",
         .traits = HR_COMMUTATIVE,
         .shape = add_n_shape,
         .compute = add_n_compute,
@@ -250,7 +248,7 @@ const hr_graph_op hr_graph_ops_bias_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "AccumulateNV2",
-        .types = "T:numbers",
+        .kernels = KERNELS,
         .traits = HR_COMMUTATIVE,
         .shape = add_n_shape,
         .compute = add_n_compute,
@@ -259,9 +257,13 @@ const hr_graph_op hr_graph_ops_bias_ops[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_bias_add_with(hr_node x, hr_node y, const hr_name_opts *opts)
+HR_BINARY_CONSTRUCTOR(hr_bias_add, "BiasAdd")
+
+hr_node hr_bias_add_channels_first_with(hr_node x, hr_node y, const hr_name_opts *opts)
 {
-    return hr_binary_node("BiasAdd", x, y, opts);
+    const hr_name_opts o = HR_OPTIONS(hr_name_opts, opts);
+    return hr_new_node(x.graph, "BiasAdd", .name = o.name, HR_INPUTS(x, y),
+                       HR_ATTRS(HR_STRING_ATTR("data_format", "NCHW")));
 }
 
 hr_node hr_add_n(const hr_node *values, int count)

@@ -1,5 +1,6 @@
 /* Ops of two inputs, value by value, broadcast as numpy does. Each is a loop by types, a gradient and a line of the
  * list. Integers wrap; dividing them by zero is an error. */
+#include <complex.h>
 #include <headrace/kernels.h>
 #include <math.h>
 #include <string.h>
@@ -39,6 +40,13 @@ static bool same_string(hr_view x, hr_view y)
     return x.size == y.size && (x.size == 0 || memcmp(x.data, y.data, (size_t)x.size) == 0);
 }
 
+/* log(1 + y), by which near 0 no digits are lost. */
+static double _Complex log1p_complex(double _Complex y)
+{
+    const double _Complex sum = 1 + y;
+    return sum == 1 ? y : isfinite(creal(y)) && isfinite(cimag(y)) ? log(sum) * (y / (sum - 1)) : log(sum);
+}
+
 HR_BINARY(add, x + y, floats, halves, complexes)
 HR_BINARY(add, (U)x + (U)y, ints)
 HR_BINARY(sub, x - y, floats, halves, complexes)
@@ -64,9 +72,15 @@ HR_BINARY(floor_mod, x % y, unsigned_ints)
 HR_BINARY(floor_mod, floor_rest(x, y), signed_ints)
 HR_BINARY(truncate_mod, fmod(x, y), floats)
 HR_BINARY(truncate_mod, rest(x, y), signed_ints)
+HR_BINARY(truncate_div, trunc(x / y), floats, halves)
+HR_BINARY(truncate_div, x / y, unsigned_ints)
+HR_BINARY(truncate_div, quotient(x, y), signed_ints)
+HR_BINARY(next_after, nextafter(x, y), floats)
 HR_BINARY(pow, pow(x, y), floats, halves, complexes)
 HR_BINARY(pow, power((uint64_t)x, (uint64_t)y), signed_ints)
 HR_BINARY(xlogy, x == 0 ? 0 : x * log(y), floats, halves, complexes)
+HR_BINARY(xlog1py, x == 0 ? 0 : x * log1p(y), floats, halves)
+HR_BINARY(xlog1py, x == 0 ? 0 : x * (T)log1p_complex(y), complexes)
 HR_BINARY(xdivy, x == 0 ? 0 : x / y, floats, halves, complexes)
 HR_COMPARISON(equal, x == y, floats, halves, complexes, ints, bools)
 HR_COMPARISON(equal, same_string(x, y), strings)
@@ -76,6 +90,7 @@ HR_COMPARISON(less, x < y, floats, halves, ints)
 HR_COMPARISON(less_equal, x <= y, floats, halves, ints)
 HR_COMPARISON(greater, x > y, floats, halves, ints)
 HR_COMPARISON(greater_equal, x >= y, floats, halves, ints)
+HR_COMPARISON(approximate_equal, fabs(x - y) < (T) * (const float *)user, floats)
 HR_COMPARISON(logical_and, x &&y, bools)
 HR_COMPARISON(logical_or, x || y, bools)
 
@@ -113,7 +128,7 @@ static hr_status divide_compute(hr_kernel *k, hr_error *err)
     return hr_fail(err, HR_INVALID_ARGUMENT, "graph.division", "Integer division by zero");
 }
 
-static hr_status truncate_mod_compute(hr_kernel *k, hr_error *err)
+static hr_status truncate_compute(hr_kernel *k, hr_error *err)
 {
     const hr_status st = divide_compute(k, err);
     if (st != HR_INVALID_ARGUMENT || !err || strcmp(err->kind, "graph.division") != 0) return st;
@@ -188,6 +203,15 @@ static hr_status add_compute(hr_kernel *k, hr_error *err)
     return hr_strings_give(out, k, 0, shape, err);
 }
 
+/* ---- ApproximateEqual: by less than the tolerance, which is the state ---- */
+
+static hr_status tolerance_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
+{
+    (void)session, (void)err;
+    *(float *)state = hr_attr_float(node, "tolerance");
+    return HR_OK;
+}
+
 /* ---- gradients ---- */
 
 HR_BINARY_GRADIENT(add, g, g)
@@ -226,6 +250,10 @@ HR_BINARY_GRADIENT(xlogy, hr_mul(g, of_two("Xlogy", where_not_zero(x), y)), hr_m
 HR_BINARY_GRADIENT(xdivy, hr_mul(g, of_two("Xdivy", where_not_zero(x), y)),
                    hr_mul(g, of_two("Xdivy", hr_neg(x), hr_square(y))))
 
+HR_BINARY_GRADIENT(xlog1py, hr_mul(g, of_two("Xlog1py", where_not_zero(x), y)),
+                   hr_mul(g, of_two("Xdivy", x, hr_add(y, hr_scalar_like(y, 1)))))
+HR_BINARY_GRADIENT(next_after, g, hr_zeros_like(g))
+
 /* ---- descriptors ---- */
 
 #define BINARY(NAME, TRAITS, NANOSECONDS, GRADIENT, ...)                                                               \
@@ -254,11 +282,15 @@ const hr_graph_op hr_graph_ops_binary_ops[] = {
     BINARY("Maximum", 0, .3, maximum_gradient, maximum, floats, halves, ints),
     BINARY("Minimum", 0, .3, minimum_gradient, minimum, floats, halves, ints),
     BINARY("Xlogy", 0, 4, xlogy_gradient, xlogy, floats, halves, complexes),
+    BINARY("Xlog1py", 0, 8, xlog1py_gradient, xlog1py, floats, halves, complexes),
+    BINARY("NextAfter", 0, 2, next_after_gradient, next_after, floats),
     BINARY("Xdivy", 0, .6, xdivy_gradient, xdivy, floats, halves, complexes),
     OTHER("Div", 0, 1, BROADCAST, divide_compute, div_gradient, div, floats, halves, complexes, ints),
     OTHER("FloorDiv", HR_NO_GRADIENT, 2, BROADCAST, divide_compute, NULL, floor_div, floats, halves, ints),
     OTHER("FloorMod", 0, 4, BROADCAST, divide_compute, floor_mod_gradient, floor_mod, floats, halves, ints),
-    OTHER("TruncateMod", 0, 4, BROADCAST, truncate_mod_compute, NULL, truncate_mod, floats, signed_ints),
+    OTHER("TruncateDiv", HR_NO_GRADIENT, 2, BROADCAST, truncate_compute, NULL, truncate_div, floats, halves, ints),
+    OTHER("Mod", 0, 4, BROADCAST, divide_compute, NULL, truncate_mod, floats, signed_ints),
+    OTHER("TruncateMod", 0, 4, BROADCAST, truncate_compute, NULL, truncate_mod, floats, signed_ints),
     OTHER("Pow", 0, 20, BROADCAST, pow_compute, pow_gradient, pow, floats, halves, complexes, signed_ints),
     OTHER("Equal", HR_NO_GRADIENT | HR_COMMUTATIVE, .3, EQUALITY, equal_compute, NULL, equal, floats, halves, complexes,
           ints, bools, strings),
@@ -270,28 +302,39 @@ const hr_graph_op hr_graph_ops_binary_ops[] = {
     COMPARISON("GreaterEqual", 0, greater_equal, floats, halves, ints),
     COMPARISON("LogicalAnd", HR_COMMUTATIVE, logical_and, bools),
     COMPARISON("LogicalOr", HR_COMMUTATIVE, logical_or, bools),
+    HR_SAME_SHAPE_OP("ApproximateEqual", HR_NO_GRADIENT | HR_COMMUTATIVE, .3, .state_size = sizeof(float),
+                     .prepare = tolerance_prepare, .kernels = HR_KERNELS(approximate_equal, floats)),
     HR_GRAPH_OPS_END,
 };
 
-#define CONSTRUCTOR(fn, op)                                                                                            \
-    hr_node fn##_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr_binary_node(op, x, y, opts); }
-CONSTRUCTOR(hr_add, "AddV2")
-CONSTRUCTOR(hr_sub, "Sub")
-CONSTRUCTOR(hr_mul, "Mul")
-CONSTRUCTOR(hr_div, "RealDiv")
-CONSTRUCTOR(hr_floor_div, "FloorDiv")
-CONSTRUCTOR(hr_floor_mod, "FloorMod")
-CONSTRUCTOR(hr_div_no_nan, "DivNoNan")
-CONSTRUCTOR(hr_mul_no_nan, "MulNoNan")
-CONSTRUCTOR(hr_pow, "Pow")
-CONSTRUCTOR(hr_squared_difference, "SquaredDifference")
-CONSTRUCTOR(hr_maximum, "Maximum")
-CONSTRUCTOR(hr_minimum, "Minimum")
-CONSTRUCTOR(hr_equal, "Equal")
-CONSTRUCTOR(hr_not_equal, "NotEqual")
-CONSTRUCTOR(hr_less, "Less")
-CONSTRUCTOR(hr_less_equal, "LessEqual")
-CONSTRUCTOR(hr_greater, "Greater")
-CONSTRUCTOR(hr_greater_equal, "GreaterEqual")
-CONSTRUCTOR(hr_logical_and, "LogicalAnd")
-CONSTRUCTOR(hr_logical_or, "LogicalOr")
+HR_BINARY_CONSTRUCTOR(hr_add, "AddV2")
+HR_BINARY_CONSTRUCTOR(hr_sub, "Sub")
+HR_BINARY_CONSTRUCTOR(hr_mul, "Mul")
+HR_BINARY_CONSTRUCTOR(hr_div, "RealDiv")
+HR_BINARY_CONSTRUCTOR(hr_floor_div, "FloorDiv")
+HR_BINARY_CONSTRUCTOR(hr_floor_mod, "FloorMod")
+HR_BINARY_CONSTRUCTOR(hr_truncate_mod, "TruncateMod")
+HR_BINARY_CONSTRUCTOR(hr_div_no_nan, "DivNoNan")
+HR_BINARY_CONSTRUCTOR(hr_mul_no_nan, "MulNoNan")
+HR_BINARY_CONSTRUCTOR(hr_xdivy, "Xdivy")
+HR_BINARY_CONSTRUCTOR(hr_xlogy, "Xlogy")
+HR_BINARY_CONSTRUCTOR(hr_xlog1py, "Xlog1py")
+HR_BINARY_CONSTRUCTOR(hr_next_after, "NextAfter")
+HR_BINARY_CONSTRUCTOR(hr_truncate_div, "TruncateDiv")
+HR_BINARY_CONSTRUCTOR(hr_pow, "Pow")
+HR_BINARY_CONSTRUCTOR(hr_squared_difference, "SquaredDifference")
+HR_BINARY_CONSTRUCTOR(hr_maximum, "Maximum")
+HR_BINARY_CONSTRUCTOR(hr_minimum, "Minimum")
+HR_BINARY_CONSTRUCTOR(hr_equal, "Equal")
+HR_BINARY_CONSTRUCTOR(hr_not_equal, "NotEqual")
+HR_BINARY_CONSTRUCTOR(hr_less, "Less")
+HR_BINARY_CONSTRUCTOR(hr_less_equal, "LessEqual")
+HR_BINARY_CONSTRUCTOR(hr_greater, "Greater")
+HR_BINARY_CONSTRUCTOR(hr_greater_equal, "GreaterEqual")
+HR_BINARY_CONSTRUCTOR(hr_logical_and, "LogicalAnd")
+HR_BINARY_CONSTRUCTOR(hr_logical_or, "LogicalOr")
+
+hr_node hr_logical_xor_with(hr_node x, hr_node y, const hr_name_opts *opts)
+{
+    return hr_binary_node("LogicalAnd", hr_logical_or(x, y), hr_logical_not(hr_logical_and(x, y)), opts);
+}

@@ -14,8 +14,45 @@ typedef struct hr__blas {
     __typeof__(&openblas_get_parallel) get_parallel;
 } hr__blas;
 
+/* LAPACK's routines for one type, as Fortran has them: matrices lie in columns, and a length follows for each word. */
+typedef struct hr__lapack {
+    bool is_complex;
+    void (*potrf)(const char *part, const blasint *n, void *a, const blasint *lda, blasint *info, size_t);
+    void (*getrf)(const blasint *m, const blasint *n, void *a, const blasint *lda, blasint *pivots, blasint *info);
+    void (*getrs)(const char *turned, const blasint *n, const blasint *columns, const void *a, const blasint *lda,
+                  const blasint *pivots, void *b, const blasint *ldb, blasint *info, size_t);
+    void (*getri)(const blasint *n, void *a, const blasint *lda, const blasint *pivots, void *work,
+                  const blasint *work_size, blasint *info);
+    void (*gels)(const char *turned, const blasint *m, const blasint *n, const blasint *columns, void *a,
+                 const blasint *lda, void *b, const blasint *ldb, void *work, const blasint *work_size, blasint *info,
+                 size_t);
+    void (*trsm)(const char *side, const char *part, const char *turned, const char *diagonal, const blasint *m,
+                 const blasint *n, const void *alpha, const void *a, const blasint *lda, void *b, const blasint *ldb,
+                 size_t, size_t, size_t, size_t);
+    /* The eigenvalues of a symmetric matrix, and a decomposition into singular values; complex ones take one more piece
+     * of memory. */
+    void (*syev)(const char *job, const char *part, const blasint *n, void *a, const blasint *lda, void *values,
+                 void *work, const blasint *work_size, blasint *info, size_t, size_t);
+    void (*heev)(const char *job, const char *part, const blasint *n, void *a, const blasint *lda, void *values,
+                 void *work, const blasint *work_size, void *real_work, blasint *info, size_t, size_t);
+    void (*gesdd)(const char *job, const blasint *m, const blasint *n, void *a, const blasint *lda, void *s, void *u,
+                  const blasint *ldu, void *v, const blasint *ldv, void *work, const blasint *work_size,
+                  blasint *int_work, blasint *info, size_t);
+    void (*complex_gesdd)(const char *job, const blasint *m, const blasint *n, void *a, const blasint *lda, void *s,
+                          void *u, const blasint *ldu, void *v, const blasint *ldv, void *work,
+                          const blasint *work_size, void *real_work, blasint *int_work, blasint *info, size_t);
+} hr__lapack;
+
 /* Loads it, once in the process; on a processor that it does not know, with the newest kernels that run here, unless
  * OPENBLAS_CORETYPE says which. HR_NOT_FOUND, "matmul.blas": it is not installed. */
 hr_status hr__blas_load(const hr__blas **out, hr_error *err);
+/* The routines for float (half: the same), double, complex64 or complex128. HR_NOT_FOUND, "linalg.lapack": this OpenBLAS was built
+ * without them; "matmul.blas": it is not installed. */
+hr_status hr__lapack_load(hr_dtype dtype, const hr__lapack **out, hr_error *err);
+
+/* Around each call of it. Our pool shares work out: OpenBLAS is to work on each call on the thread that makes it. Gives
+ * what hr__blas_end takes. */
+bool hr__blas_begin(const hr__blas *blas);
+void hr__blas_end(bool alone);
 
 #endif

@@ -156,6 +156,42 @@ static void cast_gradient(hr_backward *b)
         b->out[0] = hr_dense_gradient(hr_cast_to(b->grad[0], from));
 }
 
+/* ---- the same bytes as another type: a dimension of smaller values comes or goes ---- */
+
+static hr_status bitcast_shape_of(hr_node node, hr_shape in, hr_shape *out, hr_error *err)
+{
+    const int64_t from = (int64_t)hr_dtype_size(hr_attr_type(node, "T")),
+                  to = (int64_t)hr_dtype_size(hr_attr_type(node, "type"));
+    const bool splits = from > to, joins = from < to;
+    char text[128];
+    *out = in;
+    if (in.rank < 0) return HR_OK;
+    const int64_t last = joins && in.rank > 0 ? in.dims[in.rank - 1] : -2;
+    if ((splits && in.rank == HR_MAX_RANK) || (joins && last != -1 && last != to / from))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                       "expected a last dimension of %lld, or fewer dimensions, got %s", (long long)(to / from),
+                       hr_shape_text(in, text, sizeof text));
+    if (splits) out->dims[out->rank++] = from / to;
+    if (joins) out->rank--;
+    return HR_OK;
+}
+
+static hr_status bitcast_shape(hr_infer *s, hr_error *err)
+{
+    return bitcast_shape_of(s->node, s->input[0], &s->output[0], err);
+}
+
+static hr_status bitcast_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *in = k->input[0];
+    hr_shape shape;
+    hr_tensor *out;
+    HR_TRY(bitcast_shape_of(k->node, in->shape, &shape, err));
+    HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
+    if (out->count) memcpy(out->data, in->data, (size_t)out->count * hr_dtype_size(out->dtype));
+    return HR_OK;
+}
+
 static bool cast_known(hr_node node, hr_shape *numbers) { return hr_known_numbers(hr_node_input(node, 0), numbers); }
 
 const hr_graph_op hr_graph_ops_cast_op[] = {
@@ -168,6 +204,13 @@ const hr_graph_op hr_graph_ops_cast_op[] = {
         .compute = cast_compute,
         .known = cast_known,
         .gradient = cast_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Bitcast",
+        .traits = HR_NO_GRADIENT,
+        .shape = bitcast_shape,
+        .compute = bitcast_compute,
     },
     HR_GRAPH_OPS_END,
 };

@@ -47,3 +47,5 @@ const hr_graph_op hr_graph_ops_clip_op[] = {
     },
     HR_GRAPH_OPS_END,
 };
+
+HR_TERNARY_CONSTRUCTOR(hr_clip_by_value, "ClipByValue")

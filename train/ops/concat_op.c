@@ -223,12 +223,6 @@ hr_node hr_concat(const hr_node *values, int count, int axis)
 {
     if (!values || count < 1) return (hr_node){0};
     if (count == 1) return values[0];
-    hr_graph *g = values[0].graph;
-    hr_node *all = hr_malloc(sizeof *all * (size_t)(count + 1));
-    if (!all) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for a concatenation");
-    memcpy(all, values, sizeof *all * (size_t)count);
-    all[count] = hr_scalar(g, HR_INT32, axis);
-    const hr_node joined = hr_new_node(g, "ConcatV2", .inputs = all, .input_count = count + 1);
-    hr_free(all);
-    return joined;
+    const hr_node at = hr_scalar(values[0].graph, HR_INT32, axis);
+    return hr_node_of_lists("ConcatV2", values, count, &at, 1, NULL);
 }

@@ -68,6 +68,6 @@ const hr_graph_op hr_graph_ops_fill_op[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_zeros_like_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("ZerosLike", x, opts); }
-hr_node hr_ones_like_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("OnesLike", x, opts); }
-hr_node hr_fill_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr_binary_node("Fill", x, y, opts); }
+HR_UNARY_CONSTRUCTOR(hr_zeros_like, "ZerosLike")
+HR_UNARY_CONSTRUCTOR(hr_ones_like, "OnesLike")
+HR_BINARY_CONSTRUCTOR(hr_fill, "Fill")

@@ -105,8 +105,19 @@ const hr_graph_op hr_graph_ops_flow_ops[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_identity_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("Identity", x, opts); }
-hr_node hr_stop_gradient_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("StopGradient", x, opts); }
+HR_UNARY_CONSTRUCTOR(hr_identity, "Identity")
+HR_UNARY_CONSTRUCTOR(hr_stop_gradient, "StopGradient")
+
+hr_node hr_identity_n(const hr_node *values, int count)
+{
+    return hr_node_of_lists("IdentityN", values, count, NULL, 0, NULL);
+}
+
+hr_node hr_placeholder_with_default(hr_node value, hr_shape shape)
+{
+    return hr_new_node(value.graph, "PlaceholderWithDefault", HR_INPUTS(value),
+                       HR_ATTRS(HR_SHAPE_ATTR("shape", shape)));
+}
 
 hr_node hr_group(hr_graph *g, const hr_node *nodes, int count, const char *name)
 {

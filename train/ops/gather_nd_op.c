@@ -106,3 +106,8 @@ const hr_graph_op hr_graph_ops_gather_nd_op[] = {
     },
     HR_GRAPH_OPS_END,
 };
+
+hr_node hr_gather_nd_with(hr_node x, hr_node y, const hr_name_opts *opts)
+{
+    return hr_binary_node(hr_node_dtype(x) == HR_RESOURCE ? "ResourceGatherNd" : "GatherNd", x, y, opts);
+}

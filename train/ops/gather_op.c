@@ -62,7 +62,7 @@ static hr_status gather(hr_kernel *k, const hr_tensor *params, int axis, int bat
     if (!gathered(params->shape, indices->shape, axis, batch, &shape))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
                        "expected params and indices that go together in %d batch dimensions", batch);
-    HR_TRY(gather_check_indices(indices, params->shape.dims[axis], err));
+    if (hr_shape_count(shape) != 0) HR_TRY(gather_check_indices(indices, params->shape.dims[axis], err));
     rows r = {params->data, indices, NULL, 1, params->shape.dims[axis], 1, hr_dtype_size(params->dtype)};
     for (int i = batch; i < axis; i++) r.outer *= params->shape.dims[i];
     for (int i = batch; i < indices->shape.rank; i++) r.count *= indices->shape.dims[i];

@@ -189,3 +189,30 @@ hr_node hr_binary_node(const char *op, hr_node x, hr_node y, const hr_name_opts 
     const hr_name_opts o = HR_OPTIONS(hr_name_opts, opts);
     return hr_new_node(x.graph, op, .name = o.name, HR_INPUTS(x, y));
 }
+
+hr_node hr_ternary_node(const char *op, hr_node x, hr_node y, hr_node z, const hr_name_opts *opts)
+{
+    const hr_name_opts o = HR_OPTIONS(hr_name_opts, opts);
+    return hr_new_node(x.graph, op, .name = o.name, HR_INPUTS(x, y, z));
+}
+
+hr_node hr_node_of_lists(const char *op, const hr_node *first, int first_count, const hr_node *second, int second_count,
+                         const hr_node_opts *opts)
+{
+    enum { MOST = INT32_MAX / 8 };
+    hr_node_opts o = HR_OPTIONS(hr_node_opts, opts);
+    const bool none = (!first && first_count > 0) || (!second && second_count > 0);
+    hr_graph *g = first && first_count > 0 ? first[0].graph : second && second_count > 0 ? second[0].graph : NULL;
+    if (none || first_count < 0 || second_count < 0 || first_count > MOST || second_count > MOST)
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.argument", "%s: expected lists of nodes, got %d and %d%s",
+                            op, first_count, second_count, none ? " of them at NULL" : " of them");
+    const int count = first_count + second_count;
+    hr_node *all = hr_malloc(sizeof *all * ((size_t)count + 1));
+    if (!all) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for the inputs of a node");
+    for (int i = 0; i < count; i++) all[i] = i < first_count ? first[i] : second[i - first_count];
+    o.inputs = all;
+    o.input_count = count;
+    const hr_node node = hr_new_node_with(g, op, &o);
+    hr_free(all);
+    return node;
+}

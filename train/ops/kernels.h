@@ -561,6 +561,23 @@ HR_API hr_status hr_epilogue_check(const hr_tensor *bias, int64_t channels, hr_e
 /* On `count` rows of as many values as the bias, in place. */
 HR_API void hr_epilogue_run(const hr_epilogue *e, const hr_tensor *bias, void *rows, int64_t count);
 
+/* ---- products of matrices, for fused ops ---- */
+
+/* a b [rows, columns], over `inner`. Each matrix lies in rows, the next one of which begins a_row, b_row or out_row
+ * values on, at least as many as a row has; a transposed one is [inner, rows] or [columns, inner] in memory. All of
+ * these numbers are below INT32_MAX. */
+typedef struct hr_product {
+    const float *a, *b;
+    float *out;
+    int64_t rows, columns, inner, a_row, b_row, out_row;
+    bool transpose_a, transpose_b;
+    bool add; /* to what `out` holds */
+} hr_product;
+/* Loads OpenBLAS: in `prepare` of an op that multiplies. HR_NOT_FOUND, "matmul.blas": it is not installed. */
+HR_API hr_status hr_product_prepare(hr_error *err);
+/* Multiplies on the thread that calls it. Pieces of a product may go to pieces of hr_kernel_parallel. */
+HR_API void hr_product_run(const hr_product *p);
+
 /* ---- outputs of kernels that copy values of any type ---- */
 
 /* Begins output i, of any type; write its values to *out, then call hr_kernel_end_output with the same `scratch` and
@@ -596,10 +613,25 @@ HR_API void hr_copy_block(hr_kernel *k, const hr_tensor *from, const int64_t *fr
 
 /* ---- constructors ---- */
 
-/* The body of a constructor with one input, and with two: makes a node of `op`, named by `opts` (NULL: after the
- * op). */
+/* The body of a constructor with one input, with two and with three: makes a node of `op`, named by `opts` (NULL: after
+ * the op). */
 HR_API hr_node hr_unary_node(const char *op, hr_node x, const hr_name_opts *opts);
 HR_API hr_node hr_binary_node(const char *op, hr_node x, hr_node y, const hr_name_opts *opts);
+HR_API hr_node hr_ternary_node(const char *op, hr_node x, hr_node y, hr_node z, const hr_name_opts *opts);
+/* Such constructors, FN_with. */
+#define HR_UNARY_CONSTRUCTOR(FN, OP)                                                                                   \
+    hr_node FN##_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node(OP, x, opts); }
+#define HR_BINARY_CONSTRUCTOR(FN, OP)                                                                                  \
+    hr_node FN##_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr_binary_node(OP, x, y, opts); }
+#define HR_TERNARY_CONSTRUCTOR(FN, OP)                                                                                 \
+    hr_node FN##_with(hr_node x, hr_node y, hr_node z, const hr_name_opts *opts)                                       \
+    {                                                                                                                  \
+        return hr_ternary_node(OP, x, y, z, opts);                                                                     \
+    }
+/* A node whose inputs are `first` and then `second`; `opts` has all else. A list of NULL, or of fewer than no nodes, fails
+ * with "graph.argument"; of nodes of no graph, it is no node. */
+HR_API hr_node hr_node_of_lists(const char *op, const hr_node *first, int first_count, const hr_node *second,
+                                int second_count, const hr_node_opts *opts);
 
 #ifdef __cplusplus
 }

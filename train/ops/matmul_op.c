@@ -1,10 +1,11 @@
-/* MatMul, BatchMatMul, BatchMatMulV2: products of matrices, in blocks of rows by OpenBLAS; other types by plain loops.
+/* MatMul, BatchMatMul, BatchMatMulV2: products of matrices, in blocks of rows, floats in tiles of registers where one
+ * matrix stays in the cache, else by OpenBLAS, as doubles; other types by plain loops.
  * The blocks follow from the shape alone, so that the result does not depend on threads. _FusedMatMul adds a bias to each
  * block, and applies an element-wise op, while the block is in the cache. */
-#include "train/ops/blas.h"
-#include <headrace/kernels.h>
+#include "train/ops/products.h"
+#include "train/ops/tiles.h"
+#include <tgmath.h>
 #include <string.h>
-#include <uv.h>
 
 typedef struct matmul_state {
     bool ta, tb;
@@ -74,52 +75,35 @@ typedef struct product {
     void *out;
     int64_t n, k, a_row, a_column, b_row, b_column;
     int64_t lda, ldb;
-    bool ta, tb;
+    bool ta, tb, conj_a, conj_b;
     const hr__blas *blas;
+    float *panels; /* b, packed for tiles; NULL: b itself is multiplied */
 } product;
-
-/* Builds of OpenBLAS for one thread have no locks: two products at once may be given the same memory to pack into, and
- * come out wrong. Where the loader has found such a build, there is one product at a time in the process. */
-static uv_once_t blas_once = UV_ONCE_INIT;
-static uv_mutex_t blas_lock;
-
-static void make_lock(void) { (void)!uv_mutex_init(&blas_lock); /* fails of no mutex that has no attributes */ }
-
-/* Gives what end_product takes. */
-static bool begin_product(const hr__blas *blas)
-{
-    if (blas->get_parallel() != OPENBLAS_SEQUENTIAL) return false;
-    uv_once(&blas_once, make_lock);
-    uv_mutex_lock(&blas_lock);
-    return true;
-}
-
-static void end_product(bool alone)
-{
-    if (alone) uv_mutex_unlock(&blas_lock);
-}
 
 static void rows_f32(int64_t first, int64_t last, void *user)
 {
     const product *p = user;
-    const bool alone = begin_product(p->blas);
+    const bool alone = hr__blas_begin(p->blas);
     p->blas->sgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans, p->tb ? CblasTrans : CblasNoTrans,
                    (blasint)(last - first), (blasint)p->n, (blasint)p->k, 1, (const float *)p->a + first * p->a_row,
                    (blasint)p->lda, p->b, (blasint)p->ldb, 0, (float *)p->out + first * p->n, (blasint)p->n);
-    end_product(alone);
+    hr__blas_end(alone);
 }
 
 static void rows_f64(int64_t first, int64_t last, void *user)
 {
     const product *p = user;
-    const bool alone = begin_product(p->blas);
+    const bool alone = hr__blas_begin(p->blas);
     p->blas->dgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans, p->tb ? CblasTrans : CblasNoTrans,
                    (blasint)(last - first), (blasint)p->n, (blasint)p->k, 1, (const double *)p->a + first * p->a_row,
                    (blasint)p->lda, p->b, (blasint)p->ldb, 0, (double *)p->out + first * p->n, (blasint)p->n);
-    end_product(alone);
+    hr__blas_end(alone);
 }
 
-#define ROWS(T, U, D, S)                                                                                               \
+/* What is turned of complex numbers is conjugated, too, where BatchMatMul's adj_x and adj_y say so. */
+#define REAL(x, turned) (x)
+#define CONJUGATE(x, turned) ((turned) ? conj(x) : (x))
+#define ROWS(T, V, U, D, S, OF, B)                                                                                     \
     static void rows_##S(int64_t first, int64_t last, void *user)                                                      \
     {                                                                                                                  \
         const product *p = user;                                                                                       \
@@ -129,25 +113,55 @@ static void rows_f64(int64_t first, int64_t last, void *user)
             for (int64_t j = 0; j < p->n; j++) {                                                                       \
                 U sum = 0;                                                                                             \
                 for (int64_t x = 0; x < p->k; x++)                                                                     \
-                    sum += (U)a[i * p->a_row + x * p->a_column] * (U)b[x * p->b_row + j * p->b_column];                \
-                out[i * p->n + j] = (T)sum;                                                                            \
+                    sum += OF((U)HR_GET(S, a[i * p->a_row + x * p->a_column]), p->conj_a) *                            \
+                           OF((U)HR_GET(S, b[x * p->b_row + j * p->b_column]), p->conj_b);                             \
+                out[i * p->n + j] = HR_PUT(S, T, sum);                                                                 \
             }                                                                                                          \
         }                                                                                                              \
     }
-ROWS(int32_t, uint32_t, HR_INT32, i32)
-ROWS(int64_t, uint64_t, HR_INT64, i64)
+HR_EACH_TYPE(ROWS, REAL, ~, ints, halves)
+HR_EACH_TYPE(ROWS, CONJUGATE, ~, complexes)
 
 /* Width 1, of logits and linear models: sgemm would spend its time packing. */
 static void row_dots(int64_t first, int64_t last, void *user)
 {
     const product *p = user;
     const float *a = p->a, *b = p->b;
+    const bool alone = hr__blas_begin(p->blas);
     for (int64_t i = first; i < last; i++)
         ((float *)p->out)[i] =
             p->blas->sdot((blasint)p->k, a + i * p->a_row, (blasint)p->a_column, b, (blasint)p->b_row);
+    hr__blas_end(alone);
 }
 
-/* Every block packs b again, so blocks are large, and few. */
+/* ---- floats in tiles of registers (tiles.h): b is packed once for all blocks, if it stays in the cache ---- */
+
+enum { TILES_ROWS = 48 /* of a block */, MIN_ROWS = 24, MIN_COLUMNS = 16, MAX_VALUES = 1 << 18 /* of b */ };
+
+static void rows_in_tiles(int64_t first, int64_t last, void *user)
+{
+    const product *p = user;
+    hr__panels_product((const float *)p->a + first * p->a_row, p->a_row, last - first, p->k, p->panels, p->n,
+                       (float *)p->out + first * p->n);
+}
+
+/* Item: a panel. All but the last have the same width. */
+static void pack_panels(int64_t first, int64_t last, void *user)
+{
+    const product *p = user;
+    const int64_t width = hr__tile_for(p->n)->width;
+    for (int64_t i = first; i < last; i++)
+        for (int64_t column = i * width; column < p->n && column < (i + 1) * width;)
+            column += hr__panel_pack(p->b, p->b_row, p->b_column, p->k, p->n, column, p->panels + column * p->k);
+}
+
+static bool fits_tiles(const product *p, hr_dtype dtype, int64_t products, int64_t rows)
+{
+    return dtype == HR_FLOAT && !p->ta && products == 1 && rows >= MIN_ROWS && p->n >= MIN_COLUMNS &&
+           p->k <= MAX_VALUES / p->n && hr__tiles()->width >= MIN_COLUMNS;
+}
+
+/* Every block of OpenBLAS packs b again, so these are large, and few. */
 enum { BLOCK_ROWS = 128 };
 
 typedef struct blocks {
@@ -159,15 +173,6 @@ typedef struct blocks {
     const hr_tensor *bias;
 } blocks;
 
-/* Our pool shares the blocks out: OpenBLAS is to work on each on the thread that calls it. It keeps this setting for
- * the process, or, in its OpenMP build, for each thread: so each thread says it, once. */
-static void keep_blas_on_this_thread(const hr__blas *blas)
-{
-    static _Thread_local bool told;
-    if (!told && blas) blas->set_num_threads(1);
-    told |= blas != NULL;
-}
-
 static void finish_rows(const blocks *b, int64_t row, int64_t end)
 {
     hr_epilogue_run(b->epilogue, b->bias, (float *)b->p.out + row * b->p.n, end - row);
@@ -177,7 +182,6 @@ static void finish_rows(const blocks *b, int64_t row, int64_t end)
 static void some_blocks(int64_t first, int64_t last, void *user)
 {
     const blocks *b = user;
-    keep_blas_on_this_thread(b->p.blas);
     for (int64_t i = first; i < last; i++) {
         const int64_t block = i % b->count;
         int64_t of = i / b->count, from[2] = {0, 0}, size[2] = {1, 1};
@@ -202,16 +206,62 @@ typedef void multiply_fn(int64_t first, int64_t last, void *user);
 
 static multiply_fn *multiply_of(hr_dtype dtype, int64_t width)
 {
-    switch (dtype) {
-    case HR_FLOAT:
-        return width == 1 ? row_dots : rows_f32;
-    case HR_DOUBLE:
-        return rows_f64;
-    case HR_INT32:
-        return rows_i32;
-    default:
-        return rows_i64;
+    if (dtype == HR_FLOAT && width == 1) return row_dots;
+    return (multiply_fn *)hr_kernel_of_type(HR_KERNELS(rows, floats, ints, halves, complexes), dtype)->run;
+}
+
+void hr__products_run(hr_kernel *k, const hr__products *all)
+{
+    const hr_tensor *a = all->a, *b = all->b;
+    const hr_shape shape = all->out->shape;
+    const int64_t m = matmul_rows_of(a->shape, all->ta), n = matmul_columns_of(b->shape, all->tb),
+                  inner = matmul_columns_of(a->shape, all->ta);
+    const int64_t lda = a->shape.dims[a->shape.rank - 1], ldb = b->shape.dims[b->shape.rank - 1];
+    blocks work = {.rows = m, .multiply = multiply_of(a->dtype, n)};
+    work.p = (product){.a = a->data,
+                       .b = b->data,
+                       .out = all->out->data,
+                       .n = n,
+                       .k = inner,
+                       .lda = lda,
+                       .ldb = ldb,
+                       .ta = all->ta,
+                       .tb = all->tb,
+                       .conj_a = all->ta && all->conjugate,
+                       .conj_b = all->tb && all->conjugate,
+                       .blas = all->blas};
+    work.epilogue = all->epilogue, work.bias = all->bias;
+    work.width = (int64_t)hr_dtype_size(a->dtype);
+    work.in[0] = a->shape;
+    work.in[1] = b->shape;
+    work.batch = shape;
+    work.batch.rank -= 2;
+    work.p.a_row = all->ta ? 1 : lda;
+    work.p.a_column = all->ta ? lda : 1;
+    work.p.b_row = all->tb ? 1 : ldb;
+    work.p.b_column = all->tb ? ldb : 1;
+    if (all->out->count == 0) return;
+    if (inner == 0) {
+        memset(all->out->data, 0, (size_t)all->out->count * hr_dtype_size(all->out->dtype));
+        if (all->epilogue) finish_rows(&work, 0, m);
+        return;
     }
+    const int64_t products = hr_values_before_axis(shape, shape.rank - 2);
+    int64_t block = m >= 1024 ? 2 * BLOCK_ROWS : BLOCK_ROWS;
+    if (fits_tiles(&work.p, a->dtype, products, m)) {
+        const int64_t width = hr__tile_for(n)->width;
+        work.p.panels = hr_kernel_temp(k, (size_t)(inner * hr__panels_width(n)) * sizeof(float));
+        if (work.p.panels) {
+            hr_kernel_parallel(k, (n + width - 1) / width, (double)(inner * width) / 10, pack_panels, &work.p);
+            work.multiply = rows_in_tiles;
+            block = TILES_ROWS;
+        }
+    }
+    work.count = (m + block / 2) / block;
+    if (work.count < 1) work.count = 1;
+    /* 100 floating point operations a nanosecond: what is worth a thread. */
+    hr_kernel_parallel(k, products * work.count, (double)(2 * n * inner) / 100 * (double)(m < block ? m : block),
+                       some_blocks, &work);
 }
 
 static hr_status matmul_compute(hr_kernel *k, hr_error *err)
@@ -230,41 +280,15 @@ static hr_status matmul_compute(hr_kernel *k, hr_error *err)
                        hr_shape_text(b->shape, y, sizeof y), st->tb ? " transposed" : "");
     if (st->fused) HR_TRY(hr_epilogue_check(k->input[2], shape.dims[shape.rank - 1], err));
     HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
-    const int64_t m = matmul_rows_of(a->shape, st->ta), n = matmul_columns_of(b->shape, st->tb),
-                  inner = matmul_columns_of(a->shape, st->ta);
-    const int64_t lda = a->shape.dims[a->shape.rank - 1], ldb = b->shape.dims[b->shape.rank - 1];
-    blocks work = {.rows = m, .count = (m + BLOCK_ROWS / 2) / BLOCK_ROWS, .multiply = multiply_of(a->dtype, n)};
-    work.p = (product){.a = a->data,
-                       .b = b->data,
-                       .out = out->data,
-                       .n = n,
-                       .k = inner,
-                       .lda = lda,
-                       .ldb = ldb,
-                       .ta = st->ta,
-                       .tb = st->tb,
-                       .blas = st->blas};
-    if (st->fused) work.epilogue = &st->epilogue, work.bias = k->input[2];
-    work.width = (int64_t)hr_dtype_size(a->dtype);
-    work.in[0] = a->shape;
-    work.in[1] = b->shape;
-    work.batch = shape;
-    work.batch.rank -= 2;
-    work.p.a_row = st->ta ? 1 : lda;
-    work.p.a_column = st->ta ? lda : 1;
-    work.p.b_row = st->tb ? 1 : ldb;
-    work.p.b_column = st->tb ? ldb : 1;
-    if (out->count == 0) return HR_OK;
-    if (inner == 0) {
-        memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
-        if (st->fused) finish_rows(&work, 0, m);
-        return HR_OK;
-    }
-    if (work.count < 1) work.count = 1;
-    /* 100 floating point operations a nanosecond: what is worth a thread. */
-    const int64_t products = hr_values_before_axis(shape, shape.rank - 2);
-    hr_kernel_parallel(k, products * work.count,
-                       (double)(2 * n * inner) / 100 * (double)(m < BLOCK_ROWS ? m : BLOCK_ROWS), some_blocks, &work);
+    hr__products_run(k, &(hr__products){.a = a,
+                                        .b = b,
+                                        .out = out,
+                                        .ta = st->ta,
+                                        .tb = st->tb,
+                                        .conjugate = !matmul_is_one(k->node),
+                                        .blas = st->blas,
+                                        .epilogue = st->fused ? &st->epilogue : NULL,
+                                        .bias = st->fused ? k->input[2] : NULL});
     return HR_OK;
 }
 
@@ -289,9 +313,8 @@ static void matmul_gradient(hr_backward *b)
 
 #define PRODUCT(NAME)                                                                                                  \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = (NAME), .types = "T:{float,double,int32,int64}",                             \
-        .state_size = sizeof(matmul_state), .shape = matmul_shape, .prepare = matmul_prepare,                          \
-        .compute = matmul_compute, .gradient = matmul_gradient,                                                        \
+        .head = HR_GRAPH_OP_HEAD, .name = (NAME), .state_size = sizeof(matmul_state), .shape = matmul_shape,           \
+        .prepare = matmul_prepare, .compute = matmul_compute, .gradient = matmul_gradient,                             \
     }
 
 const hr_graph_op hr_graph_ops_matmul_op[] = {
@@ -311,10 +334,28 @@ const hr_graph_op hr_graph_ops_matmul_op[] = {
     HR_GRAPH_OPS_END,
 };
 
+/* A variable counts as its value. */
+static int rank_of_value(hr_node x)
+{
+    hr_handle_info variable;
+    return hr_handle_of(x, &variable) ? variable.shape.rank : hr_node_shape(x).rank;
+}
+
+/* BatchMatMulV2 conjugates what it turns: what is only turned is conjugated before. */
+static hr_node turned_alone(hr_node x, bool turned) { return turned ? hr_conj(x) : x; }
+
 hr_node hr_matmul_with(hr_node a, hr_node b, const hr_matmul_opts *opts)
 {
     const hr_matmul_opts o = HR_OPTIONS(hr_matmul_opts, opts);
-    return hr_new_node(
-        a.graph, "MatMul", .name = o.name, HR_INPUTS(a, b),
-        HR_ATTRS(HR_BOOL_ATTR("transpose_a", o.transpose_a), HR_BOOL_ATTR("transpose_b", o.transpose_b)));
+    if ((o.transpose_a && o.adjoint_a) || (o.transpose_b && o.adjoint_b))
+        return hr_node_fail(a.graph, HR_INVALID_ARGUMENT, "graph.argument",
+                            "hr_matmul: expected an input that is transposed or adjoint, got one that is both");
+    if (!o.adjoint_a && !o.adjoint_b && rank_of_value(a) == 2 && rank_of_value(b) == 2)
+        return hr_new_node(
+            a.graph, "MatMul", .name = o.name, HR_INPUTS(a, b),
+            HR_ATTRS(HR_BOOL_ATTR("transpose_a", o.transpose_a), HR_BOOL_ATTR("transpose_b", o.transpose_b)));
+    return hr_new_node(a.graph, "BatchMatMulV2", .name = o.name,
+                       HR_INPUTS(turned_alone(a, o.transpose_a), turned_alone(b, o.transpose_b)),
+                       HR_ATTRS(HR_BOOL_ATTR("adj_x", o.transpose_a || o.adjoint_a),
+                                HR_BOOL_ATTR("adj_y", o.transpose_b || o.adjoint_b)));
 }

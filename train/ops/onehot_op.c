@@ -101,13 +101,45 @@ const hr_graph_op hr_graph_ops_onehot_op[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_one_hot(hr_node indices, int64_t depth)
+hr_node hr_one_hot_with(hr_node indices, int64_t depth, const hr_one_hot_opts *opts)
 {
+    const hr_one_hot_opts o = HR_OPTIONS(hr_one_hot_opts, opts);
     hr_graph *g = indices.graph;
     if (!hr_node_exists(indices)) return indices;
-    return hr_new_node(g, "OneHot",
-                       HR_INPUTS(indices, hr_scalar(g, HR_INT32, (double)depth), hr_scalar(g, HR_FLOAT, 1),
-                                 hr_scalar(g, HR_FLOAT, 0)));
+    const hr_dtype dtype = o.on.graph    ? hr_node_dtype(o.on)
+                           : o.off.graph ? hr_node_dtype(o.off)
+                           : o.dtype     ? o.dtype
+                                         : HR_FLOAT;
+    return hr_new_node(g, "OneHot", .name = o.name,
+                       HR_INPUTS(indices, hr_scalar(g, HR_INT32, (double)depth),
+                                 o.on.graph ? o.on : hr_scalar(g, dtype, 1),
+                                 o.off.graph ? o.off : hr_scalar(g, dtype, 0)),
+                       HR_ATTRS(HR_INT_ATTR("axis", o.axis ? *o.axis : -1)));
+}
+
+hr_node hr_eye_matrix(hr_graph *g, hr_dtype dtype, int64_t rows, int64_t columns)
+{
+    hr_name_scope(g, "eye");
+    const hr_node zero = hr_scalar(g, HR_INT64, 0), one = hr_scalar(g, HR_INT64, 1);
+    const hr_node row = hr_range_values(zero, hr_scalar(g, HR_INT64, (double)rows), one);
+    const hr_node made = hr_one_hot(row, columns, .dtype = dtype);
+    hr_scope_end(g);
+    return made;
+}
+
+hr_node hr_sequence_mask_with(hr_node lengths, const hr_sequence_mask_opts *opts)
+{
+    const hr_sequence_mask_opts o = HR_OPTIONS(hr_sequence_mask_opts, opts);
+    hr_graph *g = lengths.graph;
+    if (!hr_node_exists(lengths)) return lengths;
+    hr_name_scope(g, o.name ? o.name : "SequenceMask");
+    const hr_node zero = hr_scalar_like(lengths, 0), one = hr_scalar_like(lengths, 1);
+    const hr_node most = o.max_length ? hr_scalar_like(lengths, (double)*o.max_length) : hr_reduce_max(lengths);
+    const hr_node places = hr_range_values(zero, hr_maximum(zero, most), one);
+    const hr_node mask = hr_less(places, hr_expand_dims(lengths, hr_scalar(g, HR_INT32, -1)));
+    const hr_node made = hr_cast_to(mask, o.dtype ? o.dtype : HR_BOOL);
+    hr_scope_end(g);
+    return made;
 }
 
 hr_node hr_multi_hot(hr_node ids, hr_node splits, hr_node weights, int64_t depth)

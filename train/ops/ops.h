@@ -1,5 +1,7 @@
 /* Headrace, ops: constructors of nodes. Those with options take .name. An error stays with the graph (hr_graph_error).
- * A variable as an input stands for its value. Each op computes what TensorFlow documents for the op of its name. */
+ * A variable as an input stands for its value. Each op computes what TensorFlow documents for the op of its name, of the
+ * types that TensorFlow takes; another type fails, "graph.type". This half has sources, arithmetic, random values and
+ * what is run for its effect; arrays.h has shapes, parts and orders; nn.h what layers are made of. */
 #ifndef HR_OPS_H
 #define HR_OPS_H
 
@@ -28,6 +30,10 @@ HR_API hr_node hr_placeholder_with(hr_graph *g, hr_dtype dtype, hr_shape shape, 
     HR_MADE_(                                                                                                          \
         HR_CALL3_(hr_placeholder_with, hr_placeholder_opts, __VA_ARGS__, .struct_size = sizeof(hr_placeholder_opts)))
 
+/* What `value` computes, unless a run feeds it: a value of this shape. */
+HR_API hr_node hr_placeholder_with_default(hr_node value, hr_shape shape);
+#define hr_placeholder_with_default(...) HR_MADE_(hr_placeholder_with_default(__VA_ARGS__))
+
 /* A constant; copies the tensor. */
 HR_API hr_node hr_const_with(hr_graph *g, const hr_tensor *value, const hr_name_opts *opts);
 #define hr_const(...) HR_MADE_(HR_CALL2_(hr_const_with, hr_name_opts, __VA_ARGS__, HR_NAMED_))
@@ -42,13 +48,8 @@ HR_API hr_node hr_shape_const(hr_graph *g, hr_shape shape);            /* such a
 #define HR_UNARY_OP_(fn) HR_API hr_node fn##_with(hr_node x, const hr_name_opts *opts);
 HR_UNARY_OP_(hr_identity)
 HR_UNARY_OP_(hr_stop_gradient)
-HR_UNARY_OP_(hr_zeros_like)
-HR_UNARY_OP_(hr_ones_like)
-HR_UNARY_OP_(hr_shape_of) /* Shape */
-HR_UNARY_OP_(hr_size_of)
-HR_UNARY_OP_(hr_rank_of)
 HR_UNARY_OP_(hr_neg)
-HR_UNARY_OP_(hr_abs)
+HR_UNARY_OP_(hr_abs) /* of complex numbers, too */
 HR_UNARY_OP_(hr_sign)
 HR_UNARY_OP_(hr_square)
 HR_UNARY_OP_(hr_sqrt)
@@ -60,11 +61,13 @@ HR_UNARY_OP_(hr_log)
 HR_UNARY_OP_(hr_log1p)
 HR_UNARY_OP_(hr_floor)
 HR_UNARY_OP_(hr_ceil)
-HR_UNARY_OP_(hr_round)
+HR_UNARY_OP_(hr_round) /* halves to the even number */
+HR_UNARY_OP_(hr_rint)
 HR_UNARY_OP_(hr_is_nan)
 HR_UNARY_OP_(hr_is_inf)
 HR_UNARY_OP_(hr_is_finite)
 HR_UNARY_OP_(hr_sigmoid)
+HR_UNARY_OP_(hr_log_sigmoid) /* -softplus(-x) */
 HR_UNARY_OP_(hr_tanh)
 HR_UNARY_OP_(hr_relu)
 HR_UNARY_OP_(hr_relu6)
@@ -75,17 +78,30 @@ HR_UNARY_OP_(hr_softsign)
 HR_UNARY_OP_(hr_erf)
 HR_UNARY_OP_(hr_sin)
 HR_UNARY_OP_(hr_cos)
+HR_UNARY_OP_(hr_tan)
+HR_UNARY_OP_(hr_asin)
+HR_UNARY_OP_(hr_acos)
+HR_UNARY_OP_(hr_atan)
+HR_UNARY_OP_(hr_sinh)
+HR_UNARY_OP_(hr_cosh)
+HR_UNARY_OP_(hr_asinh)
+HR_UNARY_OP_(hr_acosh)
+HR_UNARY_OP_(hr_atanh)
+HR_UNARY_OP_(hr_erfc)
+HR_UNARY_OP_(hr_lgamma)           /* the logarithm of the gamma function's size; of floating types, as the next two */
+HR_UNARY_OP_(hr_digamma)          /* its derivative */
+HR_UNARY_OP_(hr_erfinv)           /* of float and double, as ndtri */
+HR_UNARY_OP_(hr_ndtri)            /* the quantile of the standard normal distribution */
+HR_UNARY_OP_(hr_invert)           /* the other bits, of integers */
+HR_UNARY_OP_(hr_population_count) /* how many bits are set, uint8 */
+HR_UNARY_OP_(hr_real)             /* the real part; x if it is not complex */
+HR_UNARY_OP_(hr_imag)             /* the imaginary part */
+HR_UNARY_OP_(hr_angle)            /* of complex numbers, in (-pi, pi] */
+HR_UNARY_OP_(hr_conj)
 HR_UNARY_OP_(hr_logical_not)
-HR_UNARY_OP_(hr_softmax)
-HR_UNARY_OP_(hr_log_softmax)
 #define HR_UNARY_CALL_(fn, ...) HR_MADE_(HR_CALL1_(fn##_with, hr_name_opts, __VA_ARGS__, HR_NAMED_))
 #define hr_identity(...) HR_UNARY_CALL_(hr_identity, __VA_ARGS__)
 #define hr_stop_gradient(...) HR_UNARY_CALL_(hr_stop_gradient, __VA_ARGS__)
-#define hr_zeros_like(...) HR_UNARY_CALL_(hr_zeros_like, __VA_ARGS__)
-#define hr_ones_like(...) HR_UNARY_CALL_(hr_ones_like, __VA_ARGS__)
-#define hr_shape_of(...) HR_UNARY_CALL_(hr_shape_of, __VA_ARGS__)
-#define hr_size_of(...) HR_UNARY_CALL_(hr_size_of, __VA_ARGS__)
-#define hr_rank_of(...) HR_UNARY_CALL_(hr_rank_of, __VA_ARGS__)
 #define hr_neg(...) HR_UNARY_CALL_(hr_neg, __VA_ARGS__)
 #define hr_abs(...) HR_UNARY_CALL_(hr_abs, __VA_ARGS__)
 #define hr_sign(...) HR_UNARY_CALL_(hr_sign, __VA_ARGS__)
@@ -100,10 +116,12 @@ HR_UNARY_OP_(hr_log_softmax)
 #define hr_floor(...) HR_UNARY_CALL_(hr_floor, __VA_ARGS__)
 #define hr_ceil(...) HR_UNARY_CALL_(hr_ceil, __VA_ARGS__)
 #define hr_round(...) HR_UNARY_CALL_(hr_round, __VA_ARGS__)
+#define hr_rint(...) HR_UNARY_CALL_(hr_rint, __VA_ARGS__)
 #define hr_is_nan(...) HR_UNARY_CALL_(hr_is_nan, __VA_ARGS__)
 #define hr_is_inf(...) HR_UNARY_CALL_(hr_is_inf, __VA_ARGS__)
 #define hr_is_finite(...) HR_UNARY_CALL_(hr_is_finite, __VA_ARGS__)
 #define hr_sigmoid(...) HR_UNARY_CALL_(hr_sigmoid, __VA_ARGS__)
+#define hr_log_sigmoid(...) HR_UNARY_CALL_(hr_log_sigmoid, __VA_ARGS__)
 #define hr_tanh(...) HR_UNARY_CALL_(hr_tanh, __VA_ARGS__)
 #define hr_relu(...) HR_UNARY_CALL_(hr_relu, __VA_ARGS__)
 #define hr_relu6(...) HR_UNARY_CALL_(hr_relu6, __VA_ARGS__)
@@ -114,11 +132,41 @@ HR_UNARY_OP_(hr_log_softmax)
 #define hr_erf(...) HR_UNARY_CALL_(hr_erf, __VA_ARGS__)
 #define hr_sin(...) HR_UNARY_CALL_(hr_sin, __VA_ARGS__)
 #define hr_cos(...) HR_UNARY_CALL_(hr_cos, __VA_ARGS__)
+#define hr_tan(...) HR_UNARY_CALL_(hr_tan, __VA_ARGS__)
+#define hr_asin(...) HR_UNARY_CALL_(hr_asin, __VA_ARGS__)
+#define hr_acos(...) HR_UNARY_CALL_(hr_acos, __VA_ARGS__)
+#define hr_atan(...) HR_UNARY_CALL_(hr_atan, __VA_ARGS__)
+#define hr_sinh(...) HR_UNARY_CALL_(hr_sinh, __VA_ARGS__)
+#define hr_cosh(...) HR_UNARY_CALL_(hr_cosh, __VA_ARGS__)
+#define hr_asinh(...) HR_UNARY_CALL_(hr_asinh, __VA_ARGS__)
+#define hr_acosh(...) HR_UNARY_CALL_(hr_acosh, __VA_ARGS__)
+#define hr_atanh(...) HR_UNARY_CALL_(hr_atanh, __VA_ARGS__)
+#define hr_erfc(...) HR_UNARY_CALL_(hr_erfc, __VA_ARGS__)
+#define hr_lgamma(...) HR_UNARY_CALL_(hr_lgamma, __VA_ARGS__)
+#define hr_digamma(...) HR_UNARY_CALL_(hr_digamma, __VA_ARGS__)
+#define hr_erfinv(...) HR_UNARY_CALL_(hr_erfinv, __VA_ARGS__)
+#define hr_ndtri(...) HR_UNARY_CALL_(hr_ndtri, __VA_ARGS__)
+#define hr_invert(...) HR_UNARY_CALL_(hr_invert, __VA_ARGS__)
+#define hr_population_count(...) HR_UNARY_CALL_(hr_population_count, __VA_ARGS__)
+#define hr_real(...) HR_UNARY_CALL_(hr_real, __VA_ARGS__)
+#define hr_imag(...) HR_UNARY_CALL_(hr_imag, __VA_ARGS__)
+#define hr_angle(...) HR_UNARY_CALL_(hr_angle, __VA_ARGS__)
+#define hr_conj(...) HR_UNARY_CALL_(hr_conj, __VA_ARGS__)
 #define hr_logical_not(...) HR_UNARY_CALL_(hr_logical_not, __VA_ARGS__)
-#define hr_softmax(...) HR_UNARY_CALL_(hr_softmax, __VA_ARGS__)
-#define hr_log_softmax(...) HR_UNARY_CALL_(hr_log_softmax, __VA_ARGS__)
 
-/* ---- two inputs; those from hr_add to hr_logical_or broadcast as in NumPy ---- */
+typedef struct hr_leaky_relu_opts {
+    size_t struct_size;
+    const char *name;
+    const float *alpha; /* default: 0.2 */
+} hr_leaky_relu_opts;
+/* LeakyRelu: x, and alpha x below 0. */
+HR_API hr_node hr_leaky_relu_with(hr_node x, const hr_leaky_relu_opts *opts);
+#define hr_leaky_relu(...)                                                                                             \
+    HR_MADE_(HR_CALL1_(hr_leaky_relu_with, hr_leaky_relu_opts, __VA_ARGS__, .struct_size = sizeof(hr_leaky_relu_opts)))
+/* Cast; gives `x` if it has this type. */
+HR_API hr_node hr_cast_to(hr_node x, hr_dtype dtype);
+
+/* ---- two inputs; those from hr_add to hr_logical_xor broadcast as in NumPy ---- */
 
 #define HR_BINARY_OP_(fn) HR_API hr_node fn##_with(hr_node x, hr_node y, const hr_name_opts *opts);
 HR_BINARY_OP_(hr_add) /* AddV2 */
@@ -127,9 +175,13 @@ HR_BINARY_OP_(hr_mul)
 HR_BINARY_OP_(hr_div) /* RealDiv */
 HR_BINARY_OP_(hr_floor_div)
 HR_BINARY_OP_(hr_floor_mod)
+HR_BINARY_OP_(hr_truncate_mod) /* of the sign of x */
 HR_BINARY_OP_(hr_div_no_nan)
 HR_BINARY_OP_(hr_mul_no_nan)
+HR_BINARY_OP_(hr_xdivy) /* 0 where x is, else x / y */
+HR_BINARY_OP_(hr_xlogy) /* 0 where x is, else x log(y) */
 HR_BINARY_OP_(hr_pow)
+HR_BINARY_OP_(hr_atan2)
 HR_BINARY_OP_(hr_squared_difference)
 HR_BINARY_OP_(hr_maximum)
 HR_BINARY_OP_(hr_minimum)
@@ -141,18 +193,22 @@ HR_BINARY_OP_(hr_greater)
 HR_BINARY_OP_(hr_greater_equal)
 HR_BINARY_OP_(hr_logical_and)
 HR_BINARY_OP_(hr_logical_or)
-HR_BINARY_OP_(hr_bias_add)    /* x [..., n] + y [n] */
-HR_BINARY_OP_(hr_reshape)     /* y: the shape, int32 or int64, for example by hr_shape_const */
-HR_BINARY_OP_(hr_expand_dims) /* y: the axis */
-HR_BINARY_OP_(hr_fill)        /* x: the shape, y: the value */
-HR_BINARY_OP_(hr_tile)
-HR_BINARY_OP_(hr_transpose) /* y: the permutation */
-HR_BINARY_OP_(hr_broadcast_to)
-/* x: logits [n, k], y: labels [n], int32 or int64. Output 0: the loss [n], output 1: its gradient. */
-HR_BINARY_OP_(hr_sparse_softmax_cross_entropy)
-HR_BINARY_OP_(hr_softmax_cross_entropy) /* x: logits, y: labels, both [n, k] */
-/* max(x, 0) - x * y + log1p(exp(-|x|)), in one node; x: logits, y: labels. */
-HR_BINARY_OP_(hr_sigmoid_cross_entropy)
+HR_BINARY_OP_(hr_truncate_div) /* rounded to 0; of integers, too */
+HR_BINARY_OP_(hr_xlog1py)      /* 0 where x is, else x log(1 + y) */
+HR_BINARY_OP_(hr_next_after)   /* the next number from x towards y */
+HR_BINARY_OP_(hr_complex)      /* of real and imaginary parts, float or double */
+HR_BINARY_OP_(hr_zeta)         /* Hurwitz's; of float and double, as the next three */
+HR_BINARY_OP_(hr_polygamma)    /* derivative number x of digamma at y */
+HR_BINARY_OP_(hr_igamma)       /* the lower regularized incomplete gamma function of a = x at y */
+HR_BINARY_OP_(hr_igammac)      /* 1 - that */
+HR_BINARY_OP_(hr_bitwise_and)  /* of integers, as the next four */
+HR_BINARY_OP_(hr_bitwise_or)
+HR_BINARY_OP_(hr_bitwise_xor)
+HR_BINARY_OP_(hr_left_shift)  /* by 0 to all bits but one: what is beyond is taken as the nearest */
+HR_BINARY_OP_(hr_right_shift) /* negative numbers stay negative */
+HR_BINARY_OP_(hr_logical_xor)
+HR_BINARY_OP_(hr_bias_add)                /* x [..., n] + y [n] */
+HR_BINARY_OP_(hr_bias_add_channels_first) /* x [n, channels, ...] + y [channels] */
 #define HR_BINARY_CALL_(fn, ...) HR_MADE_(HR_CALL2_(fn##_with, hr_name_opts, __VA_ARGS__, HR_NAMED_))
 #define hr_add(...) HR_BINARY_CALL_(hr_add, __VA_ARGS__)
 #define hr_sub(...) HR_BINARY_CALL_(hr_sub, __VA_ARGS__)
@@ -160,9 +216,13 @@ HR_BINARY_OP_(hr_sigmoid_cross_entropy)
 #define hr_div(...) HR_BINARY_CALL_(hr_div, __VA_ARGS__)
 #define hr_floor_div(...) HR_BINARY_CALL_(hr_floor_div, __VA_ARGS__)
 #define hr_floor_mod(...) HR_BINARY_CALL_(hr_floor_mod, __VA_ARGS__)
+#define hr_truncate_mod(...) HR_BINARY_CALL_(hr_truncate_mod, __VA_ARGS__)
 #define hr_div_no_nan(...) HR_BINARY_CALL_(hr_div_no_nan, __VA_ARGS__)
 #define hr_mul_no_nan(...) HR_BINARY_CALL_(hr_mul_no_nan, __VA_ARGS__)
+#define hr_xdivy(...) HR_BINARY_CALL_(hr_xdivy, __VA_ARGS__)
+#define hr_xlogy(...) HR_BINARY_CALL_(hr_xlogy, __VA_ARGS__)
 #define hr_pow(...) HR_BINARY_CALL_(hr_pow, __VA_ARGS__)
+#define hr_atan2(...) HR_BINARY_CALL_(hr_atan2, __VA_ARGS__)
 #define hr_squared_difference(...) HR_BINARY_CALL_(hr_squared_difference, __VA_ARGS__)
 #define hr_maximum(...) HR_BINARY_CALL_(hr_maximum, __VA_ARGS__)
 #define hr_minimum(...) HR_BINARY_CALL_(hr_minimum, __VA_ARGS__)
@@ -174,16 +234,33 @@ HR_BINARY_OP_(hr_sigmoid_cross_entropy)
 #define hr_greater_equal(...) HR_BINARY_CALL_(hr_greater_equal, __VA_ARGS__)
 #define hr_logical_and(...) HR_BINARY_CALL_(hr_logical_and, __VA_ARGS__)
 #define hr_logical_or(...) HR_BINARY_CALL_(hr_logical_or, __VA_ARGS__)
+#define hr_truncate_div(...) HR_BINARY_CALL_(hr_truncate_div, __VA_ARGS__)
+#define hr_xlog1py(...) HR_BINARY_CALL_(hr_xlog1py, __VA_ARGS__)
+#define hr_next_after(...) HR_BINARY_CALL_(hr_next_after, __VA_ARGS__)
+#define hr_complex(...) HR_BINARY_CALL_(hr_complex, __VA_ARGS__)
+#define hr_zeta(...) HR_BINARY_CALL_(hr_zeta, __VA_ARGS__)
+#define hr_polygamma(...) HR_BINARY_CALL_(hr_polygamma, __VA_ARGS__)
+#define hr_igamma(...) HR_BINARY_CALL_(hr_igamma, __VA_ARGS__)
+#define hr_igammac(...) HR_BINARY_CALL_(hr_igammac, __VA_ARGS__)
+#define hr_bitwise_and(...) HR_BINARY_CALL_(hr_bitwise_and, __VA_ARGS__)
+#define hr_bitwise_or(...) HR_BINARY_CALL_(hr_bitwise_or, __VA_ARGS__)
+#define hr_bitwise_xor(...) HR_BINARY_CALL_(hr_bitwise_xor, __VA_ARGS__)
+#define hr_left_shift(...) HR_BINARY_CALL_(hr_left_shift, __VA_ARGS__)
+#define hr_right_shift(...) HR_BINARY_CALL_(hr_right_shift, __VA_ARGS__)
+#define hr_logical_xor(...) HR_BINARY_CALL_(hr_logical_xor, __VA_ARGS__)
 #define hr_bias_add(...) HR_BINARY_CALL_(hr_bias_add, __VA_ARGS__)
-#define hr_reshape(...) HR_BINARY_CALL_(hr_reshape, __VA_ARGS__)
-#define hr_expand_dims(...) HR_BINARY_CALL_(hr_expand_dims, __VA_ARGS__)
-#define hr_fill(...) HR_BINARY_CALL_(hr_fill, __VA_ARGS__)
-#define hr_tile(...) HR_BINARY_CALL_(hr_tile, __VA_ARGS__)
-#define hr_transpose(...) HR_BINARY_CALL_(hr_transpose, __VA_ARGS__)
-#define hr_broadcast_to(...) HR_BINARY_CALL_(hr_broadcast_to, __VA_ARGS__)
-#define hr_sparse_softmax_cross_entropy(...) HR_BINARY_CALL_(hr_sparse_softmax_cross_entropy, __VA_ARGS__)
-#define hr_softmax_cross_entropy(...) HR_BINARY_CALL_(hr_softmax_cross_entropy, __VA_ARGS__)
-#define hr_sigmoid_cross_entropy(...) HR_BINARY_CALL_(hr_sigmoid_cross_entropy, __VA_ARGS__)
+#define hr_bias_add_channels_first(...) HR_BINARY_CALL_(hr_bias_add_channels_first, __VA_ARGS__)
+
+/* ---- three inputs, and several ---- */
+
+#define HR_TERNARY_OP_(fn) HR_API hr_node fn##_with(hr_node x, hr_node y, hr_node z, const hr_name_opts *opts);
+#define HR_TERNARY_CALL_(fn, ...) HR_MADE_(HR_CALL3_(fn##_with, hr_name_opts, __VA_ARGS__, HR_NAMED_))
+HR_TERNARY_OP_(hr_clip_by_value) /* the values of x, at least y and at most z: scalars, or of the shape of x */
+HR_TERNARY_OP_(hr_betainc)       /* the regularized incomplete beta function of a = x and b = y at z; floats */
+#define hr_betainc(...) HR_TERNARY_CALL_(hr_betainc, __VA_ARGS__)
+#define hr_clip_by_value(...) HR_TERNARY_CALL_(hr_clip_by_value, __VA_ARGS__)
+/* AddN: the sum of nodes of one shape. */
+HR_API hr_node hr_add_n(const hr_node *values, int count);
 
 /* ---- matrices ---- */
 
@@ -193,14 +270,16 @@ HR_BINARY_OP_(hr_sigmoid_cross_entropy)
 typedef struct hr_matmul_opts {
     size_t struct_size;
     const char *name;
-    bool transpose_a, transpose_b;
+    bool transpose_a, transpose_b; /* turned */
+    bool adjoint_a, adjoint_b;     /* turned and conjugated */
 } hr_matmul_opts;
-/* MatMul: the product a b of two matrices. */
+/* MatMul: the product a b of two matrices; of more dimensions, or of ranks that are not known, BatchMatMulV2: of the last
+ * two, where those before broadcast. */
 HR_API hr_node hr_matmul_with(hr_node a, hr_node b, const hr_matmul_opts *opts);
 #define hr_matmul(...)                                                                                                 \
     HR_MADE_(HR_CALL2_(hr_matmul_with, hr_matmul_opts, __VA_ARGS__, .struct_size = sizeof(hr_matmul_opts)))
 
-/* ---- reductions ---- */
+/* ---- reductions of whole axes ---- */
 
 typedef struct hr_reduce_opts {
     size_t struct_size;
@@ -217,6 +296,11 @@ HR_REDUCE_OP_(hr_reduce_max)
 HR_REDUCE_OP_(hr_reduce_min)
 HR_REDUCE_OP_(hr_reduce_all)
 HR_REDUCE_OP_(hr_reduce_any)
+HR_REDUCE_OP_(hr_reduce_euclidean_norm)
+HR_REDUCE_OP_(hr_reduce_logsumexp) /* log(sum(exp(x))), without overflow */
+HR_REDUCE_OP_(hr_reduce_variance)  /* the mean square of what is left of x without its mean; of floating types */
+HR_REDUCE_OP_(hr_reduce_std)       /* the root of that */
+HR_REDUCE_OP_(hr_count_nonzero)    /* int64 */
 #define HR_REDUCE_CALL_(fn, ...)                                                                                       \
     HR_MADE_(HR_CALL1_(fn##_with, hr_reduce_opts, __VA_ARGS__, .struct_size = sizeof(hr_reduce_opts)))
 #define hr_reduce_sum(...) HR_REDUCE_CALL_(hr_reduce_sum, __VA_ARGS__)
@@ -226,64 +310,17 @@ HR_REDUCE_OP_(hr_reduce_any)
 #define hr_reduce_min(...) HR_REDUCE_CALL_(hr_reduce_min, __VA_ARGS__)
 #define hr_reduce_all(...) HR_REDUCE_CALL_(hr_reduce_all, __VA_ARGS__)
 #define hr_reduce_any(...) HR_REDUCE_CALL_(hr_reduce_any, __VA_ARGS__)
+#define hr_reduce_euclidean_norm(...) HR_REDUCE_CALL_(hr_reduce_euclidean_norm, __VA_ARGS__)
+#define hr_reduce_logsumexp(...) HR_REDUCE_CALL_(hr_reduce_logsumexp, __VA_ARGS__)
+#define hr_reduce_variance(...) HR_REDUCE_CALL_(hr_reduce_variance, __VA_ARGS__)
+#define hr_reduce_std(...) HR_REDUCE_CALL_(hr_reduce_std, __VA_ARGS__)
+#define hr_count_nonzero(...) HR_REDUCE_CALL_(hr_count_nonzero, __VA_ARGS__)
 HR_API hr_node hr_argmax(hr_node x, int axis); /* int64: the first index of the max value */
 /* The first index of the min value. */
 HR_API hr_node hr_argmin(hr_node x, int axis);
-
-/* ---- shapes and pieces ---- */
-
-HR_API hr_node hr_squeeze(hr_node x, const int64_t *axes, int axis_count); /* no axes: removes all of length 1 */
-HR_API hr_node hr_cast_to(hr_node x, hr_dtype dtype);                      /* Cast; gives `x` if it has this type */
-HR_API hr_node hr_concat(const hr_node *values, int count, int axis);      /* ConcatV2 */
-/* Slice: in each dimension i, size[i] values from begin[i] on; a size of -1: up to the end. */
-HR_API hr_node hr_slice(hr_node x, hr_node begin, hr_node size);
-/* A subscript. {0} is ":", a whole dimension; numbers below 0 count from the end of the dimension. */
-typedef struct hr_subscript {
-    const int64_t *at;    /* one place: the dimension goes */
-    const int64_t *begin; /* default: from the first place; with .step < 0, from the last */
-    const int64_t *end;   /* default: to the last place; with .step < 0, to the first. The place itself is out */
-    int64_t step;         /* default: 1 */
-    bool new_axis;        /* a new dimension of 1 here: None */
-    bool ellipsis;        /* as many whole dimensions as the other subscripts leave: "..."; at most once */
-} hr_subscript;
-/* StridedSlice: parts of some dimensions, with a step, as by subscripts in Python; dimensions after the last subscript
- * stay whole. x[2, 1:, ::-1, None, ...] is
- *
- *     hr_strided_slice(x, {.at = HR_I64(2)}, {.begin = HR_I64(1)}, {.step = -1}, {.new_axis = true},
- *                      {.ellipsis = true})
- *
- * Ranges are cut to the dimension; an `at` beyond it fails, "graph.slice". For bounds that a run computes, make the node
- * by hr_new_node. */
-HR_API hr_node hr_strided_slice_with(hr_node x, const hr_subscript *subscripts, int count);
-#define hr_strided_slice(x, ...)                                                                                       \
-    HR_MADE_(hr_strided_slice_with((x), (const hr_subscript[]){__VA_ARGS__},                                           \
-                                   (int)(sizeof((hr_subscript[]){__VA_ARGS__}) / sizeof(hr_subscript))))
-HR_API hr_node hr_gather(hr_node params, hr_node indices,
-                         int axis);                        /* GatherV2; for a variable and axis 0: ResourceGather */
-HR_API hr_node hr_one_hot(hr_node indices, int64_t depth); /* float, 1 and 0, with a new last axis */
-HR_API hr_node hr_where(hr_node condition, hr_node x, hr_node y); /* SelectV2 */
-/* AddN: the sum of nodes of one shape. */
-HR_API hr_node hr_add_n(const hr_node *values, int count);
-
-/* ---- rows of ids: `ids` int64 [nnz], `splits` int32 [n + 1]; row r: ids[splits[r]] to ids[splits[r + 1] - 1] ---- */
-
-typedef struct hr_lookup_opts {
-    size_t struct_size;
-    const char *name;
-    hr_combiner combiner; /* default: mean */
-    hr_node weights;      /* float [nnz]; default: 1 each */
-    float max_norm;       /* rows of the table are first clipped to this norm; default: not clipped */
-} hr_lookup_opts;
-/* Looks up the ids of each row in a variable float [buckets, dim] and combines their values: float [n, dim]. Ids below
- * 0 are ignored; with a combiner other than HR_SUM, so are ids with weights <= 0. A row without ids gives zeros. An id
- * >= buckets fails the run. */
-HR_API hr_node hr_embedding_lookup_sparse_with(hr_node table, hr_node ids, hr_node splits, const hr_lookup_opts *opts);
-#define hr_embedding_lookup_sparse(...)                                                                                \
-    HR_MADE_(HR_CALL3_(hr_embedding_lookup_sparse_with, hr_lookup_opts, __VA_ARGS__,                                   \
-                       .struct_size = sizeof(hr_lookup_opts)))
-/* For each row, the number of occurrences of each id from 0 to depth - 1, or the sum of its weights: float [n, depth].
- * `weights`: float [nnz], or no node. */
-HR_API hr_node hr_multi_hot(hr_node ids, hr_node splits, hr_node weights, int64_t depth);
+/* InTopKV2: whether the target, a class, is among the k greatest of each row: bool [n] of float [n, classes] and int32
+ * or int64 [n]. */
+HR_API hr_node hr_in_top_k(hr_node predictions, hr_node targets, int64_t k);
 
 /* ---- nodes that are run for their effect ---- */
 
@@ -292,6 +329,26 @@ HR_API hr_node hr_group(hr_graph *g, const hr_node *nodes, int count, const char
 HR_API hr_node hr_assign(hr_node variable, hr_node value);
 HR_API hr_node hr_assign_add(hr_node variable, hr_node value);
 HR_API hr_node hr_assign_sub(hr_node variable, hr_node value);
+/* IdentityN: the same values, `count` outputs, all of which are computed if one is. */
+HR_API hr_node hr_identity_n(const hr_node *values, int count);
+
+typedef struct hr_print_opts {
+    size_t struct_size;
+    const char *name;
+    int64_t summarize;   /* of each value at most so many numbers; default: 3 */
+    const char *message; /* of hr_print: stands before them */
+    int64_t first_n;     /* of hr_print: so many times; default: always */
+} hr_print_opts;
+/* Assert: the run fails with "graph.assert" and the values, `count` nodes of any type, if the condition is false. */
+HR_API hr_node hr_assert_with(hr_node condition, const hr_node *values, int count, const hr_print_opts *opts);
+#define hr_assert(...)                                                                                                 \
+    HR_MADE_(HR_CALL3_(hr_assert_with, hr_print_opts, __VA_ARGS__, .struct_size = sizeof(hr_print_opts)))
+/* Print: gives x, and tells the log (HR_INFO) the values each time. */
+HR_API hr_node hr_print_with(hr_node x, const hr_node *values, int count, const hr_print_opts *opts);
+#define hr_print(...)                                                                                                  \
+    HR_MADE_(HR_CALL3_(hr_print_with, hr_print_opts, __VA_ARGS__, .struct_size = sizeof(hr_print_opts)))
+/* Gives x; the run fails with "graph.assert" and the message if a value is NaN or infinite. */
+HR_API hr_node hr_check_numerics(hr_node x, const char *message);
 /* The shape of a variable's value, int32 or int64: a constant if it is known. */
 HR_API hr_node hr_variable_shape(hr_node variable, hr_dtype out_type);
 
@@ -301,6 +358,21 @@ HR_API hr_node hr_uniform_values(hr_node shape, hr_dtype dtype, int64_t seed); /
 HR_API hr_node hr_normal_values(hr_node shape, hr_dtype dtype, int64_t seed);  /* mean 0, standard deviation 1 */
 /* The same, but values beyond two standard deviations are drawn again. */
 HR_API hr_node hr_truncated_normal_values(hr_node shape, hr_dtype dtype, int64_t seed);
+/* The same of the type of two scalars, or nodes that broadcast to the shape: from `low` up to `high`, which is out, int32
+ * and int64 as well, and with a mean and a standard deviation. */
+HR_API hr_node hr_uniform_between(hr_node shape, hr_node low, hr_node high, int64_t seed);
+HR_API hr_node hr_normal_around(hr_node shape, hr_node mean, hr_node stddev, int64_t seed);
+HR_API hr_node hr_truncated_normal_around(hr_node shape, hr_node mean, hr_node stddev, int64_t seed);
+/* The rows of x in a random order. */
+HR_API hr_node hr_random_shuffle(hr_node x, int64_t seed);
+/* Multinomial: from each row of logits [n, classes] `count` classes, int64 [n, count]. */
+HR_API hr_node hr_categorical(hr_node logits, int64_t count, int64_t seed);
+/* The same as functions of `seeds`, two numbers int32 or int64: nothing else decides them. */
+HR_API hr_node hr_stateless_uniform_values(hr_node shape, hr_node seeds, hr_dtype dtype);
+HR_API hr_node hr_stateless_normal_values(hr_node shape, hr_node seeds, hr_dtype dtype);
+HR_API hr_node hr_stateless_truncated_normal_values(hr_node shape, hr_node seeds, hr_dtype dtype);
+HR_API hr_node hr_stateless_uniform_between(hr_node shape, hr_node seeds, hr_node low, hr_node high);
+HR_API hr_node hr_stateless_categorical(hr_node logits, int64_t count, hr_node seeds);
 
 /* The same calls, which tell the line that they are in (graph.h). */
 #define hr_scalar(...) HR_MADE_(hr_scalar(__VA_ARGS__))
@@ -309,16 +381,12 @@ HR_API hr_node hr_truncated_normal_values(hr_node shape, hr_dtype dtype, int64_t
 #define hr_shape_const(...) HR_MADE_(hr_shape_const(__VA_ARGS__))
 #define hr_argmax(...) HR_MADE_(hr_argmax(__VA_ARGS__))
 #define hr_argmin(...) HR_MADE_(hr_argmin(__VA_ARGS__))
-#define hr_squeeze(...) HR_MADE_(hr_squeeze(__VA_ARGS__))
+#define hr_in_top_k(...) HR_MADE_(hr_in_top_k(__VA_ARGS__))
 #define hr_cast_to(...) HR_MADE_(hr_cast_to(__VA_ARGS__))
-#define hr_concat(...) HR_MADE_(hr_concat(__VA_ARGS__))
-#define hr_slice(...) HR_MADE_(hr_slice(__VA_ARGS__))
-#define hr_gather(...) HR_MADE_(hr_gather(__VA_ARGS__))
-#define hr_one_hot(...) HR_MADE_(hr_one_hot(__VA_ARGS__))
-#define hr_where(...) HR_MADE_(hr_where(__VA_ARGS__))
 #define hr_add_n(...) HR_MADE_(hr_add_n(__VA_ARGS__))
-#define hr_multi_hot(...) HR_MADE_(hr_multi_hot(__VA_ARGS__))
 #define hr_group(...) HR_MADE_(hr_group(__VA_ARGS__))
+#define hr_identity_n(...) HR_MADE_(hr_identity_n(__VA_ARGS__))
+#define hr_check_numerics(...) HR_MADE_(hr_check_numerics(__VA_ARGS__))
 #define hr_assign(...) HR_MADE_(hr_assign(__VA_ARGS__))
 #define hr_assign_add(...) HR_MADE_(hr_assign_add(__VA_ARGS__))
 #define hr_assign_sub(...) HR_MADE_(hr_assign_sub(__VA_ARGS__))
@@ -326,8 +394,20 @@ HR_API hr_node hr_truncated_normal_values(hr_node shape, hr_dtype dtype, int64_t
 #define hr_uniform_values(...) HR_MADE_(hr_uniform_values(__VA_ARGS__))
 #define hr_normal_values(...) HR_MADE_(hr_normal_values(__VA_ARGS__))
 #define hr_truncated_normal_values(...) HR_MADE_(hr_truncated_normal_values(__VA_ARGS__))
+#define hr_uniform_between(...) HR_MADE_(hr_uniform_between(__VA_ARGS__))
+#define hr_normal_around(...) HR_MADE_(hr_normal_around(__VA_ARGS__))
+#define hr_truncated_normal_around(...) HR_MADE_(hr_truncated_normal_around(__VA_ARGS__))
+#define hr_random_shuffle(...) HR_MADE_(hr_random_shuffle(__VA_ARGS__))
+#define hr_categorical(...) HR_MADE_(hr_categorical(__VA_ARGS__))
+#define hr_stateless_uniform_values(...) HR_MADE_(hr_stateless_uniform_values(__VA_ARGS__))
+#define hr_stateless_normal_values(...) HR_MADE_(hr_stateless_normal_values(__VA_ARGS__))
+#define hr_stateless_truncated_normal_values(...) HR_MADE_(hr_stateless_truncated_normal_values(__VA_ARGS__))
+#define hr_stateless_uniform_between(...) HR_MADE_(hr_stateless_uniform_between(__VA_ARGS__))
+#define hr_stateless_categorical(...) HR_MADE_(hr_stateless_categorical(__VA_ARGS__))
 
 #ifdef __cplusplus
 }
 #endif
+
+#include <headrace/arrays.h> /* the second half */
 #endif

@@ -6,6 +6,13 @@
 
 static hr_status reverse_axes(hr_shape in, const hr_tensor *axes, bool *reversed, hr_error *err)
 {
+    if (axes->dtype == HR_BOOL) { /* Reverse: of each axis whether */
+        if (axes->shape.rank != 1 || axes->count != in.rank)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected %d values in dims, got %lld", in.rank,
+                           (long long)axes->count);
+        if (in.rank) memcpy(reversed, axes->data, (size_t)in.rank);
+        return HR_OK;
+    }
     HR_TRY(hr_expect_rank("axis", axes->shape, 1, err));
     for (int64_t i = 0; i < axes->count; i++) {
         int axis;
@@ -21,7 +28,7 @@ static hr_status reverse_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *axes = hr_infer_value(s, 1);
     bool reversed[HR_MAX_RANK] = {false};
-    if (axes && s->input[0].rank >= 0) HR_TRY(reverse_axes(s->input[0], axes, reversed, err));
+    if (axes && s->input[0].rank > 0) HR_TRY(reverse_axes(s->input[0], axes, reversed, err));
     return HR_OK;
 }
 
@@ -32,6 +39,8 @@ static hr_status reverse_compute(hr_kernel *k, hr_error *err)
     int64_t step[HR_MAX_RANK];
     hr_walk w;
     hr_tensor scratch, *out;
+    if (in->shape.rank == 0)
+        return hr_kernel_pass(k, 0, 0, in->shape, err); /* whatever the axes are, as TensorFlow does */
     HR_TRY(reverse_axes(in->shape, k->input[1], reversed, err));
     HR_TRY(hr_kernel_begin_output(k, 0, in->shape, &scratch, &out, err));
     const char *first = in->data;
@@ -50,7 +59,7 @@ static hr_status reverse_compute(hr_kernel *k, hr_error *err)
 
 static void reverse_gradient(hr_backward *b)
 {
-    hr_backward_give(b, 0, hr_new_node(b->graph, "ReverseV2", HR_INPUTS(b->grad[0], b->input[1])));
+    hr_backward_give(b, 0, hr_new_node(b->graph, hr_node_op(b->node), HR_INPUTS(b->grad[0], b->input[1])));
 }
 
 /* ---- Roll: shifts along axes; what leaves one end enters at the other ---- */
@@ -250,8 +259,35 @@ const hr_graph_op hr_graph_ops_order_ops[] = {
     ORDER_OP("Cumsum", cumsum_gradient, .shape = scan_shape, .compute = scan_compute, .types = "Tidx:indices",
              .kernels = HR_KERNELS(cumsum, floats, halves, ints, complexes)),
     ORDER_OP("ReverseSequence", sequence_gradient, .compute = sequence_compute, .types = "T:any; Tlen:indices"),
+    ORDER_OP("Reverse", reverse_gradient, .shape = reverse_shape, .compute = reverse_compute,
+             .types = "T:{numbers,bool,complex64,complex128,string}"),
     ORDER_OP("ReverseV2", reverse_gradient, .shape = reverse_shape, .compute = reverse_compute,
              .types = "T:any; Tidx:indices"),
     ORDER_OP("Roll", roll_gradient, .compute = roll_compute, .types = "T:any; Tshift:indices; Taxis:indices"),
     HR_GRAPH_OPS_END,
 };
+
+HR_BINARY_CONSTRUCTOR(hr_reverse, "ReverseV2")
+HR_TERNARY_CONSTRUCTOR(hr_roll, "Roll")
+
+hr_node hr_reverse_sequence(hr_node x, hr_node lengths, int seq_axis, int batch_axis)
+{
+    return hr_new_node(x.graph, "ReverseSequence", HR_INPUTS(x, lengths),
+                       HR_ATTRS(HR_INT_ATTR("seq_dim", seq_axis), HR_INT_ATTR("batch_dim", batch_axis)));
+}
+
+static hr_node cumulative(const char *op, hr_node x, int axis, const hr_cumulative_opts *opts)
+{
+    const hr_cumulative_opts o = HR_OPTIONS(hr_cumulative_opts, opts);
+    if (!hr_node_exists(x)) return x;
+    return hr_new_node(x.graph, op, .name = o.name, HR_INPUTS(x, hr_scalar(x.graph, HR_INT32, axis)),
+                       HR_ATTRS(HR_BOOL_ATTR("exclusive", o.exclusive), HR_BOOL_ATTR("reverse", o.reverse)));
+}
+hr_node hr_cumsum_with(hr_node x, int axis, const hr_cumulative_opts *opts)
+{
+    return cumulative("Cumsum", x, axis, opts);
+}
+hr_node hr_cumprod_with(hr_node x, int axis, const hr_cumulative_opts *opts)
+{
+    return cumulative("Cumprod", x, axis, opts);
+}

@@ -132,3 +132,23 @@ const hr_graph_op hr_graph_ops_pack_op[] = {
     },
     HR_GRAPH_OPS_END,
 };
+
+hr_node hr_stack(const hr_node *values, int count, int axis)
+{
+    return hr_node_of_lists("Pack", values, count, NULL, 0, &(hr_node_opts){HR_ATTRS(HR_INT_ATTR("axis", axis))});
+}
+
+hr_node hr_unstack(hr_node x, int count, int axis)
+{
+    const hr_shape shape = hr_node_shape(x);
+    if (!hr_node_exists(x)) return x;
+    const int64_t at = axis < 0 ? (int64_t)axis + shape.rank : axis;
+    if (count == 0 && (at < 0 || at >= shape.rank || shape.dims[at] < 0 || shape.dims[at] > INT32_MAX)) {
+        char text[128];
+        return hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "graph.shape",
+                            "hr_unstack: expected a number of slices, or an axis of known length, got axis %d of %s",
+                            axis, hr_shape_text(shape, text, sizeof text));
+    }
+    return hr_new_node(x.graph, "Unpack", HR_INPUTS(x),
+                       HR_ATTRS(HR_INT_ATTR("num", count ? count : shape.dims[at]), HR_INT_ATTR("axis", axis)));
+}

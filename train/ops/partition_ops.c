@@ -166,3 +166,14 @@ const hr_graph_op hr_graph_ops_partition_ops[] = {
     STITCH_OP("ParallelDynamicStitch"),
     HR_GRAPH_OPS_END,
 };
+
+hr_node hr_dynamic_partition(hr_node x, hr_node parts, int count)
+{
+    return hr_new_node(x.graph, "DynamicPartition", HR_INPUTS(x, parts),
+                       HR_ATTRS(HR_INT_ATTR("num_partitions", count)));
+}
+
+hr_node hr_dynamic_stitch(const hr_node *indices, const hr_node *values, int count)
+{
+    return hr_node_of_lists("DynamicStitch", indices, count, values, count, NULL);
+}

@@ -1,66 +1,19 @@
 /* Random values, bit for bit TensorFlow's: Philox 4x32-10 with the two seeds as key and counter. Each node goes on
  * where its last run ended. */
-#include <headrace/kernels.h>
+#include "train/ops/philox.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
-#include <sys/random.h>
 
 /* TensorFlow's numbers of algorithms. */
 enum { PHILOX = 1, AUTO_SELECT = 3 };
-
-typedef struct philox {
-    uint32_t key[2], counter[4];
-} philox;
-
-static void philox_round(uint32_t c[4], const uint32_t k[2])
-{
-    const uint64_t p0 = UINT64_C(0xD2511F53) * c[0], p1 = UINT64_C(0xCD9E8D57) * c[2];
-    const uint32_t next[4] = {(uint32_t)(p1 >> 32) ^ c[1] ^ k[0], (uint32_t)p1, (uint32_t)(p0 >> 32) ^ c[3] ^ k[1],
-                              (uint32_t)p0};
-    memcpy(c, next, sizeof next);
-}
-
-static void block_at(const philox *p, uint64_t skip, uint32_t out[4])
-{
-    uint32_t key[2] = {p->key[0], p->key[1]};
-    const uint64_t low = (uint64_t)p->counter[1] << 32 | p->counter[0];
-    uint64_t high = (uint64_t)p->counter[3] << 32 | p->counter[2];
-    const uint64_t moved = low + skip;
-    if (moved < low) high++;
-    out[0] = (uint32_t)moved;
-    out[1] = (uint32_t)(moved >> 32);
-    out[2] = (uint32_t)high;
-    out[3] = (uint32_t)(high >> 32);
-    for (int i = 0; i < 10; i++) {
-        if (i > 0) {
-            key[0] += 0x9E3779B9u;
-            key[1] += 0xBB67AE85u;
-        }
-        philox_round(out, key);
-    }
-}
-
-static void skip_blocks(philox *p, uint64_t blocks)
-{
-    uint64_t low = (uint64_t)p->counter[1] << 32 | p->counter[0];
-    low += blocks;
-    const bool carry = low < blocks;
-    p->counter[0] = (uint32_t)low;
-    p->counter[1] = (uint32_t)(low >> 32);
-    if (carry && ++p->counter[2] == 0) p->counter[3]++;
-}
 
 /* ---- from bits to values ---- */
 
 /* The lowest bits as mantissa of a number from 1 on, less 1. */
 static float uniform_of_f16(uint32_t x) { return (float)(x & 0x3ff) / 0x400; }
 static float uniform_of_bf16(uint32_t x) { return (float)(x & 0x7f) / 0x80; }
-static float uniform_of_f32(uint32_t x) { return (float)(x & 0x7fffff) / 0x800000; }
-static double uniform_of_f64(uint32_t x0, uint32_t x1)
-{
-    return (double)((uint64_t)(x0 & 0xfffff) << 32 | x1) / 0x10000000000000;
-}
 
 static void normal_pair(const uint32_t *x, float out[2])
 {
@@ -68,14 +21,6 @@ static void normal_pair(const uint32_t *x, float out[2])
     const float v = (float)(2 * 3.14159265358979323846) * uniform_of_f32(x[1]), r = sqrtf(-2 * logf(u1));
     out[0] = sinf(v) * r;
     out[1] = cosf(v) * r;
-}
-
-static void normal_pair_f64(const uint32_t *x, double out[2])
-{
-    const double u = uniform_of_f64(x[0], x[1]), u1 = u < 1e-7 ? 1e-7 : u;
-    const double v = 2 * 3.14159265358979323846 * uniform_of_f64(x[2], x[3]), r = sqrt(-2 * log(u1));
-    out[0] = sin(v) * r;
-    out[1] = cos(v) * r;
 }
 
 /* Values of group number `group`, of the bits of one block: 2 of 8 bytes, or 4 of fewer. Beyond two deviations a value
@@ -87,7 +32,7 @@ typedef void group_fn(const philox *p, uint64_t group, void *out, const uint64_t
     {                                                                                                                  \
         uint32_t x[4];                                                                                                 \
         (void)range;                                                                                                   \
-        block_at(p, group, x);                                                                                         \
+        philox_block(p, group, x);                                                                                     \
         for (int i = 0; i < 4; i++) ((T *)out)[i] = HR_PUT(S, T, uniform_of_##S(x[i]));                                \
     }                                                                                                                  \
     static void normal_##S(const philox *p, uint64_t group, void *out, const uint64_t *range)                          \
@@ -95,7 +40,7 @@ typedef void group_fn(const philox *p, uint64_t group, void *out, const uint64_t
         uint32_t x[4];                                                                                                 \
         float pair[2];                                                                                                 \
         (void)range;                                                                                                   \
-        block_at(p, group, x);                                                                                         \
+        philox_block(p, group, x);                                                                                     \
         for (int i = 0; i < 4; i++) {                                                                                  \
             if (i % 2 == 0) normal_pair(x + i, pair);                                                                  \
             ((T *)out)[i] = HR_PUT(S, T, pair[i % 2]);                                                                 \
@@ -108,7 +53,7 @@ typedef void group_fn(const philox *p, uint64_t group, void *out, const uint64_t
         int kept = 0;                                                                                                  \
         (void)range;                                                                                                   \
         for (int draw = 0; kept < 4; draw++) {                                                                         \
-            if (draw % 2 == 0) block_at(p, group * 256 + (uint64_t)draw / 2, x);                                       \
+            if (draw % 2 == 0) philox_block(p, group * 256 + (uint64_t)draw / 2, x);                                   \
             normal_pair(x + draw % 2 * 2, pair);                                                                       \
             for (int i = 0; i < 2 && kept < 4; i++)                                                                    \
                 if (fabsf(pair[i]) < 2) ((T *)out)[kept++] = HR_PUT(S, T, pair[i]);                                    \
@@ -120,7 +65,7 @@ static void uniform_f64(const philox *p, uint64_t group, void *out, const uint64
 {
     uint32_t x[4];
     (void)range;
-    block_at(p, group, x);
+    philox_block(p, group, x);
     for (int i = 0; i < 2; i++) ((double *)out)[i] = uniform_of_f64(x[2 * i], x[2 * i + 1]);
 }
 
@@ -128,7 +73,7 @@ static void normal_f64(const philox *p, uint64_t group, void *out, const uint64_
 {
     uint32_t x[4];
     (void)range;
-    block_at(p, group, x);
+    philox_block(p, group, x);
     normal_pair_f64(x, out);
 }
 
@@ -139,7 +84,7 @@ static void truncated_f64(const philox *p, uint64_t group, void *out, const uint
     int kept = 0;
     (void)range;
     for (uint64_t draw = 0; kept < 2; draw++) {
-        block_at(p, group * 128 + draw, x);
+        philox_block(p, group * 128 + draw, x);
         normal_pair_f64(x, pair);
         for (int i = 0; i < 2 && kept < 2; i++)
             if (fabs(pair[i]) < 2) ((double *)out)[kept++] = pair[i];
@@ -150,21 +95,21 @@ static void truncated_f64(const philox *p, uint64_t group, void *out, const uint
 static void bits_w4(const philox *p, uint64_t group, void *out, const uint64_t *range)
 {
     (void)range;
-    block_at(p, group, out);
+    philox_block(p, group, out);
 }
 
 static void bits_w8(const philox *p, uint64_t group, void *out, const uint64_t *range)
 {
     uint32_t x[4];
     (void)range;
-    block_at(p, group, x);
+    philox_block(p, group, x);
     for (int i = 0; i < 2; i++) ((uint64_t *)out)[i] = (uint64_t)x[2 * i + 1] << 32 | x[2 * i];
 }
 
 static void between_w4(const philox *p, uint64_t group, void *out, const uint64_t *range)
 {
     uint32_t *x = out;
-    block_at(p, group, x);
+    philox_block(p, group, x);
     for (int i = 0; i < 4; i++) x[i] = (uint32_t)range[0] + x[i] % (uint32_t)(range[1] - range[0]);
 }
 
@@ -210,14 +155,7 @@ static group_fn *random_group_of(const char *op, hr_dtype dtype)
 static hr_status random_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
 {
     (void)session;
-    philox *own = state;
-    uint64_t seeds[2] = {(uint64_t)hr_attr_int(node, "seed"), (uint64_t)hr_attr_int(node, "seed2")};
-    if (seeds[0] == 0 && seeds[1] == 0 && getentropy(seeds, sizeof seeds) != 0)
-        return hr_fail(err, HR_UNAVAILABLE, "graph.random",
-                       "expected random bytes from the system for a seed, got none");
-    *own = (philox){{(uint32_t)seeds[0], (uint32_t)(seeds[0] >> 32)},
-                    {0, 0, (uint32_t)seeds[1], (uint32_t)(seeds[1] >> 32)}};
-    return HR_OK;
+    return philox_begin(node, state, err);
 }
 
 typedef struct draw {
@@ -262,7 +200,7 @@ static hr_status draw_values(hr_kernel *k, philox *from, int bounds, hr_error *e
     if (d.out->count && k->inputs > bounds) HR_TRY(range_of(k->input[bounds], k->input[bounds + 1], d.range, err));
     d.each = hr_dtype_size(d.out->dtype) == 8 ? 2 : 4;
     hr_kernel_parallel(k, (d.out->count + d.each - 1) / d.each, 60, draw_groups, &d);
-    skip_blocks(from, (uint64_t)d.out->count * 256);
+    philox_skip(from, (uint64_t)d.out->count * 256);
     return HR_OK;
 }
 
@@ -286,7 +224,7 @@ static void shuffle_order(const philox *p, uint32_t *order, uint32_t rows)
     uint32_t x[4] = {0};
     for (uint32_t i = 0; i < rows; i++) order[i] = i;
     for (uint32_t i = 0; i + 1 < rows; i++) {
-        if (i % 4 == 0) block_at(p, i / 4, x);
+        if (i % 4 == 0) philox_block(p, i / 4, x);
         const uint32_t j = i + x[i % 4] % (rows - i), moved = order[i];
         order[i] = order[j];
         order[j] = moved;
@@ -307,7 +245,7 @@ static hr_status shuffle_compute(hr_kernel *k, hr_error *err)
     if (!order) return hr_no_memory(err, "an order of rows");
     HR_TRY(hr_kernel_begin_output(k, 0, in->shape, &scratch, &out, err));
     shuffle_order(own, order, (uint32_t)rows);
-    skip_blocks(own, ((uint64_t)rows + 2) / 4);
+    philox_skip(own, ((uint64_t)rows + 2) / 4);
     const size_t row = hr_bytes_from_axis(in, 1);
     for (int64_t i = 0; i < rows; i++)
         memcpy((char *)out->data + (size_t)i * row, (const char *)in->data + (size_t)order[i] * row, row);
@@ -326,7 +264,7 @@ static hr_status philox_of_seed(const hr_tensor *seed, philox *out, hr_error *er
     const uint64_t first = (uint64_t)hr_int_at(seed, 0), second = (uint64_t)hr_int_at(seed, 1);
     const philox mix = {{0x3ec8f720, 0x02461e29},
                         {(uint32_t)first, (uint32_t)(first >> 32), (uint32_t)second, (uint32_t)(second >> 32)}};
-    block_at(&mix, 0, x);
+    philox_block(&mix, 0, x);
     *out = (philox){{x[0], x[1]}, {0, 0, x[2], x[3]}};
     return HR_OK;
 }
@@ -404,7 +342,7 @@ HR_EACH_TYPE(WEIGH, ~, ~, floats, halves)
 static double draw_at(const philox *p, uint64_t i)
 {
     uint32_t x[4];
-    block_at(p, i / 2, x);
+    philox_block(p, i / 2, x);
     return uniform_of_f64(x[i % 2 * 2], x[i % 2 * 2 + 1]);
 }
 
@@ -445,7 +383,7 @@ static hr_status draw_classes(hr_kernel *k, philox *from, hr_error *err)
         for (int64_t i = row * samples; i < (row + 1) * samples; i++)
             HR_TRY(hr_put_int(out, i, class_of(draw_at(from, (uint64_t)i) * sum, sums, classes), err));
     }
-    skip_blocks(from, (uint64_t)(rows * ((samples + 3) / 4 * 4)) * 2 * 256);
+    philox_skip(from, (uint64_t)(rows * ((samples + 3) / 4 * 4)) * 2 * 256);
     return HR_OK;
 }
 
@@ -467,12 +405,14 @@ static hr_status multinomial_shape(hr_infer *s, hr_error *err)
 }
 
 #define FLOATS "{floats,float16,bfloat16}"
-#define STATELESS(NAME, TYPES, COMPUTE)                                                                                \
+#define STATELESS(NAME, TYPES, SHAPES, COMPUTE)                                                                        \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = TYPES, .traits = HR_NO_GRADIENT, .shape = random_shape,       \
-        .compute = COMPUTE,                                                                                            \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = TYPES, .traits = HR_NO_GRADIENT, .shapes = SHAPES,            \
+        .shape = random_shape, .compute = COMPUTE,                                                                     \
     }
-#define BOTH(NAME, TYPES) STATELESS(NAME, TYPES, stateless_compute), STATELESS(NAME "V2", TYPES, keyed_compute)
+#define BOTH(NAME, TYPES, RANGE)                                                                                       \
+    STATELESS(NAME, TYPES, NULL, stateless_compute),                                                                   \
+        STATELESS(NAME "V2", TYPES, "?, [1], [?], []" RANGE " -> ?", keyed_compute)
 #define KEY(NAME, TRAITS, SHAPES, COMPUTE)                                                                             \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = NAME, .traits = HR_NO_GRADIENT | (TRAITS), .shapes = SHAPES,                 \
@@ -488,11 +428,11 @@ const hr_graph_op hr_graph_ops_random_ops[] = {
     {STREAM("TruncatedNormal", "dtype:" FLOATS, random_shape, random_compute)},
     {STREAM("RandomUniformInt", "Tout:indices", random_shape, random_compute)},
     {STREAM("RandomShuffle", "T:any", hr_infer_unchanged, shuffle_compute)},
-    BOTH("StatelessRandomUniform", "dtype:" FLOATS),
-    BOTH("StatelessRandomNormal", "dtype:" FLOATS),
-    BOTH("StatelessTruncatedNormal", "dtype:" FLOATS),
-    BOTH("StatelessRandomUniformInt", "dtype:indices"),
-    BOTH("StatelessRandomUniformFullInt", NULL),
+    BOTH("StatelessRandomUniform", "dtype:" FLOATS, ""),
+    BOTH("StatelessRandomNormal", "dtype:" FLOATS, ""),
+    BOTH("StatelessTruncatedNormal", "dtype:" FLOATS, ""),
+    BOTH("StatelessRandomUniformInt", "dtype:indices", ", ?, ?"),
+    BOTH("StatelessRandomUniformFullInt", NULL, ""),
     KEY("StatelessRandomGetKeyCounter", 0, "[2] -> [1], [2]", key_compute),
     KEY("StatelessRandomGetKeyCounterAlg", 0, "[2] -> [1], [2], []", key_compute),
     KEY("StatelessRandomGetAlg", HR_STATEFUL, "[]", algorithm_compute),
@@ -512,25 +452,3 @@ const hr_graph_op hr_graph_ops_random_ops[] = {
     },
     HR_GRAPH_OPS_END,
 };
-
-static hr_node values(const char *op, hr_node shape, hr_dtype dtype, int64_t seed)
-{
-    int64_t seed1, seed2;
-    if (!hr_node_exists(shape)) return shape;
-    hr_random_seeds(shape.graph, seed, &seed1, &seed2);
-    return hr_new_node(shape.graph, op, HR_INPUTS(shape),
-                       HR_ATTRS(HR_INT_ATTR("seed", seed1), HR_INT_ATTR("seed2", seed2), HR_TYPE_ATTR("dtype", dtype)));
-}
-
-hr_node hr_uniform_values(hr_node shape, hr_dtype dtype, int64_t seed)
-{
-    return values("RandomUniform", shape, dtype, seed);
-}
-hr_node hr_normal_values(hr_node shape, hr_dtype dtype, int64_t seed)
-{
-    return values("RandomStandardNormal", shape, dtype, seed);
-}
-hr_node hr_truncated_normal_values(hr_node shape, hr_dtype dtype, int64_t seed)
-{
-    return values("TruncatedNormal", shape, dtype, seed);
-}

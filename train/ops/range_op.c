@@ -111,3 +111,46 @@ const hr_graph_op hr_graph_ops_range_op[] = {
     },
     HR_GRAPH_OPS_END,
 };
+
+HR_TERNARY_CONSTRUCTOR(hr_range_values, "Range")
+
+/* Both ends are what they are given as; those between are start + i * distance. */
+hr_node hr_linspace(hr_node start, hr_node stop, int64_t count)
+{
+    hr_graph *g = start.graph;
+    if (!hr_node_exists(start) || !hr_node_exists(stop)) return hr_failed_node(g);
+    if (count < 1)
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.argument", "hr_linspace: expected 1 value or more, got %lld",
+                            (long long)count);
+    hr_name_scope(g, "linspace");
+    const hr_node one = hr_ints(g, HR_I64(1), 1), first = hr_reshape(start, one), last = hr_reshape(stop, one);
+    const hr_node unit = hr_scalar_like(start, 1), most = hr_scalar_like(start, fmax(1, (double)(count - 1)));
+    const hr_node steps = hr_range_values(unit, most, unit), distance = hr_div(hr_sub(stop, start), most);
+    const hr_node parts[] = {first, hr_add(start, hr_mul(distance, steps)), last};
+    const hr_node all = count == 1 ? first : hr_concat(parts, 3, 0);
+    hr_scope_end(g);
+    return all;
+}
+
+void hr_meshgrid(const hr_node *xs, int count, bool matrix_order, hr_node *out)
+{
+    if (!xs || !out || count < 1 || !hr_node_exists(xs[0])) return;
+    hr_graph *g = xs[0].graph;
+    for (int i = 0; i < count; i++) out[i] = hr_failed_node(g);
+    if (count > HR_MAX_RANK) {
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.argument", "hr_meshgrid: expected at most %d vectors, got %d",
+                     HR_MAX_RANK, count);
+        return;
+    }
+    hr_name_scope(g, "meshgrid");
+    hr_node sizes[HR_MAX_RANK] = {{0}};
+    for (int i = 0; i < count; i++) sizes[!matrix_order && count > 1 && i < 2 ? 1 - i : i] = hr_size_of(xs[i]);
+    const hr_node shape = hr_stack(sizes, count, 0);
+    for (int i = 0; i < count; i++) {
+        int64_t flat[HR_MAX_RANK];
+        for (int d = 0; d < count; d++) flat[d] = 1;
+        flat[!matrix_order && count > 1 && i < 2 ? 1 - i : i] = -1;
+        out[i] = hr_broadcast_to(hr_reshape(xs[i], hr_ints(g, flat, count)), shape);
+    }
+    hr_scope_end(g);
+}

@@ -359,3 +359,49 @@ CONSTRUCTOR(hr_reduce_max, "Max")
 CONSTRUCTOR(hr_reduce_min, "Min")
 CONSTRUCTOR(hr_reduce_all, "All")
 CONSTRUCTOR(hr_reduce_any, "Any")
+CONSTRUCTOR(hr_reduce_euclidean_norm, "EuclideanNorm")
+
+/* One of those, of all that `o` says but the name and whether the axes stay. */
+static hr_node part(const char *op, hr_node x, hr_reduce_opts o, bool keep_dims)
+{
+    o.name = NULL;
+    o.keep_dims = keep_dims;
+    return reduce(op, x, &o);
+}
+
+/* What is made of several nodes, in a scope. */
+static hr_node composed(hr_node (*make)(hr_node x, hr_reduce_opts o), const char *name, hr_node x,
+                        const hr_reduce_opts *opts)
+{
+    const hr_reduce_opts o = HR_OPTIONS(hr_reduce_opts, opts);
+    if (!hr_node_exists(x)) return x;
+    hr_name_scope(x.graph, o.name ? o.name : name);
+    const hr_node made = make(hr_node_value(x), o);
+    hr_scope_end(x.graph);
+    return made;
+}
+
+/* The greatest value is taken out and added again, unless it is infinite. */
+static hr_node logsumexp(hr_node x, hr_reduce_opts o)
+{
+    const hr_node max = part("Max", x, o, true);
+    const hr_node by = hr_stop_gradient(hr_where(hr_is_finite(max), max, hr_zeros_like(max)));
+    const hr_node result = hr_log(part("Sum", hr_exp(hr_sub(x, by)), o, o.keep_dims));
+    return hr_add(result, o.keep_dims ? by : hr_reshape(by, hr_shape_of(result)));
+}
+static hr_node variance(hr_node x, hr_reduce_opts o)
+{
+    return part("Mean", hr_square(hr_sub(x, part("Mean", x, o, true))), o, o.keep_dims);
+}
+static hr_node deviation(hr_node x, hr_reduce_opts o) { return hr_sqrt(variance(x, o)); }
+static hr_node nonzeros(hr_node x, hr_reduce_opts o)
+{
+    return part("Sum", hr_cast_to(hr_not_equal(x, hr_scalar_like(x, 0)), HR_INT64), o, o.keep_dims);
+}
+
+#define COMPOSED(fn, make, name)                                                                                       \
+    hr_node fn##_with(hr_node x, const hr_reduce_opts *opts) { return composed(make, name, x, opts); }
+COMPOSED(hr_reduce_logsumexp, logsumexp, "ReduceLogSumExp")
+COMPOSED(hr_reduce_variance, variance, "reduce_variance")
+COMPOSED(hr_reduce_std, deviation, "reduce_std")
+COMPOSED(hr_count_nonzero, nonzeros, "count_nonzero")

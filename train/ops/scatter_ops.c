@@ -264,3 +264,40 @@ const hr_graph_op hr_graph_ops_scatter_ops[] = {
                 .types = "T:" COPIED "; Tindices:indices"),
     HR_GRAPH_OPS_END,
 };
+
+HR_TERNARY_CONSTRUCTOR(hr_scatter_nd, "ScatterNd")
+HR_TERNARY_CONSTRUCTOR(hr_tensor_scatter_update, "TensorScatterUpdate")
+HR_TERNARY_CONSTRUCTOR(hr_tensor_scatter_add, "TensorScatterAdd")
+HR_TERNARY_CONSTRUCTOR(hr_tensor_scatter_sub, "TensorScatterSub")
+HR_TERNARY_CONSTRUCTOR(hr_tensor_scatter_max, "TensorScatterMax")
+HR_TERNARY_CONSTRUCTOR(hr_tensor_scatter_min, "TensorScatterMin")
+HR_TERNARY_CONSTRUCTOR(hr_scatter_update, "ResourceScatterUpdate")
+HR_TERNARY_CONSTRUCTOR(hr_scatter_add, "ResourceScatterAdd")
+HR_TERNARY_CONSTRUCTOR(hr_scatter_sub, "ResourceScatterSub")
+HR_TERNARY_CONSTRUCTOR(hr_scatter_mul, "ResourceScatterMul")
+HR_TERNARY_CONSTRUCTOR(hr_scatter_div, "ResourceScatterDiv")
+HR_TERNARY_CONSTRUCTOR(hr_scatter_max, "ResourceScatterMax")
+HR_TERNARY_CONSTRUCTOR(hr_scatter_min, "ResourceScatterMin")
+HR_TERNARY_CONSTRUCTOR(hr_scatter_nd_update, "ResourceScatterNdUpdate")
+HR_TERNARY_CONSTRUCTOR(hr_scatter_nd_add, "ResourceScatterNdAdd")
+HR_TERNARY_CONSTRUCTOR(hr_scatter_nd_sub, "ResourceScatterNdSub")
+HR_TERNARY_CONSTRUCTOR(hr_scatter_nd_max, "ResourceScatterNdMax")
+HR_TERNARY_CONSTRUCTOR(hr_scatter_nd_min, "ResourceScatterNdMin")
+
+hr_node hr_confusion_matrix_with(hr_node labels, hr_node predictions, int64_t classes, const hr_count_opts *opts)
+{
+    const hr_count_opts o = HR_OPTIONS(hr_count_opts, opts);
+    hr_graph *g = labels.graph;
+    if (!hr_node_exists(labels) || !hr_node_exists(predictions)) return hr_failed_node(g);
+    if (classes < 1)
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.argument",
+                            "hr_confusion_matrix: expected 1 class or more, got %lld", (long long)classes);
+    hr_name_scope(g, o.name ? o.name : "confusion_matrix");
+    const int64_t sizes[] = {classes, classes};
+    const hr_tensor shape = hr_tensor_of(HR_INT64, HR_SHAPE(2), sizes);
+    const hr_node pair[] = {hr_cast_to(labels, HR_INT64), hr_cast_to(predictions, HR_INT64)};
+    const hr_node ones = hr_cast_to(hr_ones_like(pair[1]), o.dtype ? o.dtype : HR_INT32);
+    const hr_node made = hr_scatter_nd(hr_stack(pair, 2, 1), o.weights.graph ? o.weights : ones, hr_const(g, &shape));
+    hr_scope_end(g);
+    return made;
+}

@@ -7,9 +7,10 @@
 
 /* ---- loops ---- */
 
-/* For the `n` values of a row of the output. */
+/* For the `n` values of a row of the output. A segment of one row begins with that row, as all do whose rows are taken by
+ * index. */
 typedef struct segment {
-    void (*begin)(void *out, int64_t n);                 /* before the first row of a segment */
+    void (*begin)(void *out, int64_t n);                 /* before the first row of another segment */
     void (*fold)(void *out, const void *row, int64_t n); /* one row more */
     void (*gap)(void *out, int64_t n);                   /* of a segment without rows, between others */
     void (*end)(void *out, int64_t n, int64_t rows);     /* after the last row; NULL: nothing to do */
@@ -141,9 +142,14 @@ static hr_status segment_compute(hr_kernel *k, hr_error *err)
     int64_t next = 0;
     for (int64_t i = 0; i < ids->count && width;) {
         const int64_t id = hr_int_at(ids, i), first = i;
+        const bool copies = rows || first + 1 == ids->count || hr_int_at(ids, first + 1) != id; /* so -0 stays */
+        const char *row_first = (const char *)data->data + (size_t)(rows ? hr_int_at(rows, i) : i) * row;
         for (; next < id; next++) s->gap(to + (size_t)next * row, width);
-        s->begin(to + (size_t)id * row, width);
-        for (; i < ids->count && hr_int_at(ids, i) == id; i++)
+        if (copies)
+            memcpy(to + (size_t)id * row, row_first, row);
+        else
+            s->begin(to + (size_t)id * row, width);
+        for (i += copies; i < ids->count && hr_int_at(ids, i) == id; i++)
             s->fold(to + (size_t)id * row, (const char *)data->data + (size_t)(rows ? hr_int_at(rows, i) : i) * row,
                     width);
         if (s->end) s->end(to + (size_t)id * row, width, i - first);
@@ -415,3 +421,53 @@ const hr_graph_op hr_graph_ops_segment_ops[] = {
     UNSORTED("UnsortedSegmentMin", extreme_gradient, min, floats, halves, ints),
     HR_GRAPH_OPS_END,
 };
+
+HR_BINARY_CONSTRUCTOR(hr_segment_sum, "SegmentSum")
+HR_BINARY_CONSTRUCTOR(hr_segment_mean, "SegmentMean")
+HR_BINARY_CONSTRUCTOR(hr_segment_prod, "SegmentProd")
+HR_BINARY_CONSTRUCTOR(hr_segment_max, "SegmentMax")
+HR_BINARY_CONSTRUCTOR(hr_segment_min, "SegmentMin")
+HR_TERNARY_CONSTRUCTOR(hr_unsorted_segment_sum, "UnsortedSegmentSum")
+HR_TERNARY_CONSTRUCTOR(hr_unsorted_segment_prod, "UnsortedSegmentProd")
+HR_TERNARY_CONSTRUCTOR(hr_unsorted_segment_max, "UnsortedSegmentMax")
+HR_TERNARY_CONSTRUCTOR(hr_unsorted_segment_min, "UnsortedSegmentMin")
+
+/* Sums of segments over their counts, at least 1, or over the roots of these. */
+static hr_node over_counts(hr_node x, hr_node ids, hr_node segments, const hr_name_opts *opts, bool roots)
+{
+    const hr_name_opts o = HR_OPTIONS(hr_name_opts, opts);
+    hr_graph *g = x.graph;
+    if (!hr_node_exists(x) || !hr_node_exists(ids) || !hr_node_exists(segments)) return hr_failed_node(g);
+    x = hr_node_value(x), ids = hr_node_value(ids);
+    hr_name_scope(g, o.name ? o.name : roots ? "UnsortedSegmentSqrtN" : "UnsortedSegmentMean");
+    const hr_node ones = hr_fill(hr_shape_of(ids), hr_scalar_like(x, 1));
+    const hr_node counts = hr_maximum(hr_unsorted_segment_sum(ones, ids, segments), hr_scalar_like(x, 1));
+    /* As many dimensions of 1 as rows have. */
+    const hr_node inner = hr_fill(hr_expand_dims(hr_sub(hr_rank_of(x), hr_rank_of(ids)), hr_scalar(g, HR_INT32, 0)),
+                                  hr_scalar(g, HR_INT32, 1));
+    const hr_node shape[] = {hr_shape_of(counts), inner};
+    const hr_node by = hr_reshape(counts, hr_concat(shape, 2, 0));
+    const hr_node made = hr_div(hr_unsorted_segment_sum(x, ids, segments), roots ? hr_sqrt(by) : by);
+    hr_scope_end(g);
+    return made;
+}
+hr_node hr_unsorted_segment_mean_with(hr_node x, hr_node y, hr_node z, const hr_name_opts *opts)
+{
+    return over_counts(x, y, z, opts, false);
+}
+hr_node hr_unsorted_segment_sqrt_n_with(hr_node x, hr_node y, hr_node z, const hr_name_opts *opts)
+{
+    return over_counts(x, y, z, opts, true);
+}
+
+#define SPARSE_SEGMENT(fn, op)                                                                                         \
+    hr_node fn##_with(hr_node x, hr_node indices, hr_node ids, const hr_sparse_segment_opts *opts)                     \
+    {                                                                                                                  \
+        const hr_sparse_segment_opts o = HR_OPTIONS(hr_sparse_segment_opts, opts);                                     \
+        const hr_node all[] = {x, indices, ids, o.num_segments};                                                       \
+        return hr_new_node(x.graph, o.num_segments.graph ? op "WithNumSegments" : op, .name = o.name, .inputs = all,   \
+                           .input_count = o.num_segments.graph ? 4 : 3);                                               \
+    }
+SPARSE_SEGMENT(hr_sparse_segment_sum, "SparseSegmentSum")
+SPARSE_SEGMENT(hr_sparse_segment_mean, "SparseSegmentMean")
+SPARSE_SEGMENT(hr_sparse_segment_sqrt_n, "SparseSegmentSqrtN")

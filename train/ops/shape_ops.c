@@ -91,6 +91,11 @@ const hr_graph_op hr_graph_ops_shape_ops[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_shape_of_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("Shape", x, opts); }
-hr_node hr_size_of_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("Size", x, opts); }
-hr_node hr_rank_of_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("Rank", x, opts); }
+HR_UNARY_CONSTRUCTOR(hr_shape_of, "Shape")
+HR_UNARY_CONSTRUCTOR(hr_size_of, "Size")
+HR_UNARY_CONSTRUCTOR(hr_rank_of, "Rank")
+
+hr_node hr_shape_n(const hr_node *values, int count)
+{
+    return hr_node_of_lists("ShapeN", values, count, NULL, 0, NULL);
+}

@@ -1,5 +1,5 @@
 /* The same values in another shape, and shapes computed from shapes: Reshape, ExpandDims, Squeeze,
- * BroadcastGradientArgs. */
+ * BroadcastArgs, BroadcastGradientArgs. */
 #include <headrace/kernels.h>
 #include <string.h>
 
@@ -202,6 +202,33 @@ static hr_status args_shape(hr_infer *s, hr_error *err)
     return HR_OK;
 }
 
+/* ---- BroadcastArgs: what two shapes broadcast to ---- */
+
+static hr_status broadcast_args_compute(hr_kernel *k, hr_error *err)
+{
+    hr_shape a, b, both;
+    if (!hr_shape_from_tensor(k->input[0], &a) || !hr_shape_from_tensor(k->input[1], &b))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected two shapes");
+    if (!hr_shape_broadcast(a, b, &both)) return cannot(a, b, err);
+    return put_axes(k, 0, both.dims, both.rank, err);
+}
+
+static hr_status broadcast_args_shape(hr_infer *s, hr_error *err)
+{
+    const hr_shape a = s->input[0], b = s->input[1];
+    for (int i = 0; i < 2; i++) HR_TRY(hr_expect_rank("a shape", s->input[i], 1, err));
+    const bool known = a.rank == 1 && b.rank == 1 && a.dims[0] >= 0 && b.dims[0] >= 0;
+    s->output[0] = HR_SHAPE(!known ? -1 : a.dims[0] > b.dims[0] ? a.dims[0] : b.dims[0]);
+    return HR_OK;
+}
+
+static bool broadcast_args_known(hr_node node, hr_shape *numbers)
+{
+    hr_shape a, b;
+    return hr_known_numbers(hr_node_input(node, 0), &a) && hr_known_numbers(hr_node_input(node, 1), &b) &&
+           hr_shape_count(a) >= 0 && hr_shape_count(b) >= 0 && hr_shape_broadcast(a, b, numbers);
+}
+
 const hr_graph_op hr_graph_ops_shaping_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -235,6 +262,15 @@ const hr_graph_op hr_graph_ops_shaping_ops[] = {
     },
     {
         .head = HR_GRAPH_OP_HEAD,
+        .name = "BroadcastArgs",
+        .types = "T:indices",
+        .traits = HR_CHEAP | HR_NO_GRADIENT,
+        .shape = broadcast_args_shape,
+        .compute = broadcast_args_compute,
+        .known = broadcast_args_known,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
         .name = "BroadcastGradientArgs",
         .types = "T:indices",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
@@ -244,14 +280,9 @@ const hr_graph_op hr_graph_ops_shaping_ops[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_reshape_with(hr_node x, hr_node y, const hr_name_opts *opts)
-{
-    return hr_binary_node("Reshape", x, y, opts);
-}
-hr_node hr_expand_dims_with(hr_node x, hr_node y, const hr_name_opts *opts)
-{
-    return hr_binary_node("ExpandDims", x, y, opts);
-}
+HR_BINARY_CONSTRUCTOR(hr_broadcast_shapes, "BroadcastArgs")
+HR_BINARY_CONSTRUCTOR(hr_reshape, "Reshape")
+HR_BINARY_CONSTRUCTOR(hr_expand_dims, "ExpandDims")
 
 hr_node hr_squeeze(hr_node x, const int64_t *axes, int axis_count)
 {

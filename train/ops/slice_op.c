@@ -172,3 +172,17 @@ hr_node hr_slice(hr_node x, hr_node begin, hr_node size)
 {
     return hr_new_node(x.graph, "Slice", HR_INPUTS(x, begin, size));
 }
+
+hr_node hr_pad_with(hr_node x, hr_node paddings, const hr_pad_opts *opts)
+{
+    static const char *const modes[] = {[HR_PAD_REFLECT] = "REFLECT", [HR_PAD_SYMMETRIC] = "SYMMETRIC"};
+    const hr_pad_opts o = HR_OPTIONS(hr_pad_opts, opts);
+    if (o.mode > HR_PAD_SYMMETRIC)
+        return hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "graph.argument", "hr_pad: expected a hr_pad_mode, got %d",
+                            (int)o.mode);
+    if (o.mode != HR_PAD_CONSTANT)
+        return hr_new_node(x.graph, "MirrorPad", .name = o.name, HR_INPUTS(x, paddings),
+                           HR_ATTRS(HR_STRING_ATTR("mode", modes[o.mode])));
+    if (o.value.graph) return hr_new_node(x.graph, "PadV2", .name = o.name, HR_INPUTS(x, paddings, o.value));
+    return hr_new_node(x.graph, "Pad", .name = o.name, HR_INPUTS(x, paddings));
+}

@@ -136,3 +136,18 @@ const hr_graph_op hr_graph_ops_split_op[] = {
     },
     HR_GRAPH_OPS_END,
 };
+
+hr_node hr_split(hr_node x, int count, int axis)
+{
+    if (!hr_node_exists(x)) return x;
+    return hr_new_node(x.graph, "Split", HR_INPUTS(hr_scalar(x.graph, HR_INT32, axis), x),
+                       HR_ATTRS(HR_INT_ATTR("num_split", count)));
+}
+
+hr_node hr_split_sizes(hr_node x, const int64_t *sizes, int count, int axis)
+{
+    if (!hr_node_exists(x)) return x;
+    return hr_new_node(x.graph, "SplitV",
+                       HR_INPUTS(x, hr_ints(x.graph, sizes, count), hr_scalar(x.graph, HR_INT32, axis)),
+                       HR_ATTRS(HR_INT_ATTR("num_split", count)));
+}

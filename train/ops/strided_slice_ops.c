@@ -417,7 +417,7 @@ hr_node hr_strided_slice_with(hr_node x, const hr_subscript *subscripts, int cou
         const hr_subscript *s = &subscripts[i];
         const int64_t *from = s->at ? s->at : s->begin, bit = (int64_t)1 << i;
         bound[0][i] = from ? *from : 0;
-        bound[1][i] = s->at ? *s->at + 1 : s->end ? *s->end : 0;
+        bound[1][i] = s->at ? *s->at + (*s->at < INT64_MAX) : s->end ? *s->end : 0;
         bound[2][i] = s->step ? s->step : 1;
         begin |= from ? 0 : bit, end |= s->at || s->end ? 0 : bit, places |= s->at ? bit : 0;
         ellipsis |= s->ellipsis ? bit : 0, news |= s->new_axis ? bit : 0;

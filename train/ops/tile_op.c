@@ -233,12 +233,7 @@ const hr_graph_op hr_graph_ops_tile_op[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_broadcast_to_with(hr_node x, hr_node y, const hr_name_opts *opts)
-{
-    return hr_binary_node("BroadcastTo", x, y, opts);
-}
-hr_node hr_tile_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr_binary_node("Tile", x, y, opts); }
-hr_node hr_transpose_with(hr_node x, hr_node y, const hr_name_opts *opts)
-{
-    return hr_binary_node("Transpose", x, y, opts);
-}
+HR_BINARY_CONSTRUCTOR(hr_broadcast_to, "BroadcastTo")
+HR_BINARY_CONSTRUCTOR(hr_tile, "Tile")
+HR_BINARY_CONSTRUCTOR(hr_transpose, "Transpose")
+HR_UNARY_CONSTRUCTOR(hr_invert_permutation, "InvertPermutation")

@@ -1,5 +1,6 @@
 /* The greatest values of rows: TopKV2, InTopK; and where values lie among boundaries: Bucketize. */
 #include <headrace/kernels.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -147,6 +148,9 @@ static hr_status in_top_k_compute(hr_kernel *k, hr_error *err)
 
 /* ---- Bucketize: how many boundaries are not above a value ---- */
 
+/* Denormals are 0, as in TensorFlow's kernels, and in pipelines (hr_bucketize). */
+static float bucket_normal(float x) { return fabsf(x) < FLT_MIN ? 0 : x; }
+
 #define BUCKETS(T, V, U, DTYPE, SUFFIX, A, B)                                                                          \
     static int32_t bucket_##SUFFIX(const void *data, int64_t at, const float *boundary, int count)                     \
     {                                                                                                                  \
@@ -154,7 +158,7 @@ static hr_status in_top_k_compute(hr_kernel *k, hr_error *err)
         int low = 0;                                                                                                   \
         while (count > 0) {                                                                                            \
             const int half = count / 2;                                                                                \
-            const bool above = x < (A)boundary[low + half];                                                            \
+            const bool above = x < (A)bucket_normal(boundary[low + half]);                                             \
             low += above ? 0 : half + 1;                                                                               \
             count = above ? half : count - half - 1;                                                                   \
         }                                                                                                              \
@@ -164,6 +168,10 @@ HR_EACH_TYPE(BUCKETS, double, ~, floats)
 
 typedef int32_t bucket_fn(const void *data, int64_t at, const float *boundary, int count);
 
+static int32_t bucket_float(const void *data, int64_t at, const float *boundary, int count)
+{
+    return bucket_f32(&(const float){bucket_normal(((const float *)data)[at])}, 0, boundary, count);
+}
 /* A whole number is compared as float, as C does it. */
 static int32_t bucket_i32(const void *data, int64_t at, const float *boundary, int count)
 {
@@ -178,7 +186,7 @@ static hr_status bucketize_compute(hr_kernel *k, hr_error *err)
 {
     const hr_attr *boundaries = hr_node_attr(k->node, "boundaries");
     const hr_dtype type = k->input[0]->dtype;
-    bucket_fn *const bucket = type == HR_FLOAT    ? bucket_f32
+    bucket_fn *const bucket = type == HR_FLOAT    ? bucket_float
                               : type == HR_DOUBLE ? bucket_f64
                               : type == HR_INT32  ? bucket_i32
                                                   : bucket_i64;
@@ -206,3 +214,77 @@ const hr_graph_op hr_graph_ops_top_k_ops[] = {
              .types = "Tk:indices", .gradient = top_k_gradient),
     HR_GRAPH_OPS_END,
 };
+
+static hr_node top_k_node(const char *name, hr_node x, hr_node k, bool sorted)
+{
+    return hr_new_node(x.graph, "TopKV2", .name = name, HR_INPUTS(x, k), HR_ATTRS(HR_BOOL_ATTR("sorted", sorted)));
+}
+
+/* A number of TensorFlow's int32, or int64 where it is larger. */
+static hr_node whole(hr_graph *g, int64_t k) { return hr_scalar(g, k == (int32_t)k ? HR_INT32 : HR_INT64, (double)k); }
+
+hr_node hr_top_k_with(hr_node x, int64_t k, const hr_top_k_opts *opts)
+{
+    const hr_top_k_opts o = HR_OPTIONS(hr_top_k_opts, opts);
+    return hr_node_exists(x) ? top_k_node(o.name, x, whole(x.graph, k), !o.not_sorted) : x;
+}
+
+hr_node hr_in_top_k(hr_node predictions, hr_node targets, int64_t k)
+{
+    return hr_new_node(predictions.graph, "InTopKV2",
+                       HR_INPUTS(predictions, targets, hr_scalar_like(targets, (double)k)));
+}
+
+hr_node hr_bucketize_values(hr_node x, const float *boundaries, int count)
+{
+    const hr_attr rising = {.name = "boundaries", .kind = HR_ATTR_FLOATS, .count = count, .floats = boundaries};
+    return hr_new_node(x.graph, "Bucketize", HR_INPUTS(x), HR_ATTRS(rising));
+}
+
+/* ---- sort: the greatest of all, or of all in the opposite order ---- */
+
+/* The same numbers in the opposite order: -x, and of whole ones -1 - x, which always exists. */
+static hr_node turned(hr_node x)
+{
+    const hr_dtype dtype = hr_node_dtype(x);
+    const bool real = dtype == HR_FLOAT || dtype == HR_DOUBLE || dtype == HR_HALF || dtype == HR_BFLOAT16;
+    return real ? hr_neg(x) : hr_sub(hr_sub(hr_zeros_like(x), hr_ones_like(x)), x);
+}
+
+/* An axis other than the last one changes places with it, there and back. */
+static hr_node sort_rows(hr_node x, const hr_sort_opts *o, bool places)
+{
+    const hr_node size = hr_strided_slice(hr_shape_of(x), {.at = HR_I64(-1)});
+    const hr_node top = top_k_node(NULL, o->descending ? x : turned(x), size, true);
+    if (places) return hr_node_output(top, 1);
+    return o->descending || !hr_node_exists(top) ? top : turned(top);
+}
+
+static hr_node sort_along(hr_node x, const hr_sort_opts *o, bool places)
+{
+    const int rank = hr_node_shape(x).rank;
+    int axis = -1;
+    hr_error err;
+    if (!o->axis || *o->axis == -1 || *o->axis == rank - 1) return sort_rows(x, o, places);
+    if (rank < 0)
+        return hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "graph.shape",
+                            "hr_sort: expected values of known rank for axis %d, got an unknown one", *o->axis);
+    if (hr_axis(*o->axis, rank, &axis, &err) != HR_OK)
+        return hr_node_fail(x.graph, err.code, err.kind, "hr_sort: %s", err.text);
+    int64_t order[HR_MAX_RANK];
+    for (int i = 0; i < rank; i++) order[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
+    const hr_node exchange = hr_ints(x.graph, order, rank);
+    return hr_transpose(sort_rows(hr_transpose(x, exchange), o, places), exchange);
+}
+
+static hr_node sort_in_scope(hr_node x, const hr_sort_opts *opts, const char *name, bool places)
+{
+    const hr_sort_opts o = HR_OPTIONS(hr_sort_opts, opts);
+    if (!hr_node_exists(x)) return x;
+    hr_name_scope(x.graph, o.name ? o.name : name);
+    const hr_node made = sort_along(hr_node_value(x), &o, places);
+    hr_scope_end(x.graph);
+    return made;
+}
+hr_node hr_sort_with(hr_node x, const hr_sort_opts *opts) { return sort_in_scope(x, opts, "sort", false); }
+hr_node hr_argsort_with(hr_node x, const hr_sort_opts *opts) { return sort_in_scope(x, opts, "argsort", true); }

@@ -17,8 +17,6 @@ HR_UNARY(atanh, atanh(x), floats, halves, complexes)
 HR_BINARY(atan2, atan2(x, y), floats, halves)
 
 static hr_node one(hr_node x) { return hr_scalar_like(x, 1); }
-static hr_node cosh_of(hr_node x) { return hr_unary_node("Cosh", x, NULL); }
-static hr_node sinh_of(hr_node x) { return hr_unary_node("Sinh", x, NULL); }
 
 HR_UNARY_GRADIENT(sin, hr_mul(g, hr_cos(x)))
 HR_UNARY_GRADIENT(cos, hr_mul(hr_neg(g), hr_sin(x)))
@@ -26,10 +24,10 @@ HR_UNARY_GRADIENT(tan, hr_mul(g, hr_square(hr_reciprocal(hr_cos(x)))))
 HR_UNARY_GRADIENT(asin, hr_mul(g, hr_reciprocal(hr_sqrt(hr_sub(one(x), hr_square(x))))))
 HR_UNARY_GRADIENT(acos, hr_mul(hr_neg(g), hr_reciprocal(hr_sqrt(hr_sub(one(x), hr_square(x))))))
 HR_UNARY_GRADIENT(atan, hr_mul(g, hr_reciprocal(hr_add(one(x), hr_square(x)))))
-HR_UNARY_GRADIENT(sinh, hr_mul(g, cosh_of(x)))
-HR_UNARY_GRADIENT(cosh, hr_mul(g, sinh_of(x)))
-HR_UNARY_GRADIENT(asinh, hr_div(g, cosh_of(y)))
-HR_UNARY_GRADIENT(acosh, hr_div(g, sinh_of(y)))
+HR_UNARY_GRADIENT(sinh, hr_mul(g, hr_cosh(x)))
+HR_UNARY_GRADIENT(cosh, hr_mul(g, hr_sinh(x)))
+HR_UNARY_GRADIENT(asinh, hr_div(g, hr_cosh(y)))
+HR_UNARY_GRADIENT(acosh, hr_div(g, hr_sinh(y)))
 HR_UNARY_GRADIENT(atanh, hr_mul(g, hr_reciprocal(hr_sub(one(x), hr_square(x)))))
 HR_BINARY_GRADIENT(atan2, hr_mul(y, hr_div(g, hr_add(hr_square(y), hr_square(x)))),
                    hr_mul(hr_neg(x), hr_div(g, hr_add(hr_square(y), hr_square(x)))))
@@ -52,5 +50,15 @@ const hr_graph_op hr_graph_ops_trigonometry_ops[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_sin_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("Sin", x, opts); }
-hr_node hr_cos_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("Cos", x, opts); }
+HR_UNARY_CONSTRUCTOR(hr_sin, "Sin")
+HR_UNARY_CONSTRUCTOR(hr_cos, "Cos")
+HR_UNARY_CONSTRUCTOR(hr_tan, "Tan")
+HR_UNARY_CONSTRUCTOR(hr_asin, "Asin")
+HR_UNARY_CONSTRUCTOR(hr_acos, "Acos")
+HR_UNARY_CONSTRUCTOR(hr_atan, "Atan")
+HR_UNARY_CONSTRUCTOR(hr_sinh, "Sinh")
+HR_UNARY_CONSTRUCTOR(hr_cosh, "Cosh")
+HR_UNARY_CONSTRUCTOR(hr_asinh, "Asinh")
+HR_UNARY_CONSTRUCTOR(hr_acosh, "Acosh")
+HR_UNARY_CONSTRUCTOR(hr_atanh, "Atanh")
+HR_BINARY_CONSTRUCTOR(hr_atan2, "Atan2")

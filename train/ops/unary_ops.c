@@ -39,9 +39,11 @@ HR_UNARY(sigmoid, 1 / (1 + exp(-x)), float64, complexes)
 HR_UNARY(tanh, hr_float_tanh(x), float32, halves)
 HR_UNARY(tanh, tanh(x), float64, complexes)
 HR_UNARY(erf, erf(x), floats, halves)
-HR_UNARY(relu, x > 0 || x != x ? x : 0, floats, halves)
+HR_UNARY(relu, x > 0 || x != x ? x : 0, floats)
+HR_UNARY(relu, x < 0 ? 0 : x, halves) /* -0 stays, as in TensorFlow */
 HR_UNARY(relu, x > 0 ? x : 0, ints)
-HR_UNARY(relu6, x > 6 ? 6 : x > 0 || x != x ? x : 0, floats, halves)
+HR_UNARY(relu6, x > 6 ? 6 : x > 0 || x != x ? x : 0, floats)
+HR_UNARY(relu6, x > 6 ? 6 : x < 0 ? 0 : x, halves)
 HR_UNARY(relu6, x > 6 ? 6 : x > 0 ? x : 0, ints)
 HR_UNARY(elu, x < 0 ? hr_float_expm1(x) : x, float32, halves)
 HR_UNARY(elu, x < 0 ? expm1(x) : x, float64)
@@ -172,7 +174,8 @@ const hr_graph_op hr_graph_ops_unary_ops[] = {
     UNARY("Softsign", 1, softsign_gradient, softsign, floats, halves),
     CONSTANT("Floor", .5, floor, floats, halves),
     CONSTANT("Ceil", .5, ceil, floats, halves),
-    CONSTANT("Round", .5, round, floats, halves, ints),
+    HR_SAME_SHAPE_OP("Round", HR_NO_GRADIENT, .5, .types = "T:{floats,indices,float16,bfloat16}",
+                     .kernels = HR_KERNELS(round, floats, halves, ints)),
     CONSTANT("Rint", .5, round, floats),
     CONSTANT("IsNan", .3, is_nan, floats, halves),
     CONSTANT("IsInf", .3, is_inf, floats, halves),
@@ -183,6 +186,7 @@ const hr_graph_op hr_graph_ops_unary_ops[] = {
     UNARY("SqrtGrad", .6, sqrt_grad_gradient, sqrt_grad, floats, halves, complexes),
     UNARY("RsqrtGrad", .3, rsqrt_grad_gradient, rsqrt_grad, floats, halves, complexes),
     UNARY("ReciprocalGrad", .3, reciprocal_grad_gradient, reciprocal_grad, floats, halves, complexes),
+    UNARY("InvGrad", .3, reciprocal_grad_gradient, reciprocal_grad, floats, halves, complexes),
     UNARY("ReluGrad", .3, relu_grad_gradient, relu_grad, floats, halves, ints),
     UNARY("Relu6Grad", .3, relu6_grad_gradient, relu6_grad, floats, halves, ints),
     UNARY("EluGrad", .3, elu_grad_gradient, elu_grad, floats, halves),
@@ -196,32 +200,42 @@ const hr_graph_op hr_graph_ops_unary_ops[] = {
     HR_GRAPH_OPS_END,
 };
 
-#define CONSTRUCTOR(fn, op)                                                                                            \
-    hr_node fn##_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node(op, x, opts); }
-CONSTRUCTOR(hr_neg, "Neg")
-CONSTRUCTOR(hr_abs, "Abs")
-CONSTRUCTOR(hr_sign, "Sign")
-CONSTRUCTOR(hr_square, "Square")
-CONSTRUCTOR(hr_sqrt, "Sqrt")
-CONSTRUCTOR(hr_rsqrt, "Rsqrt")
-CONSTRUCTOR(hr_reciprocal, "Reciprocal")
-CONSTRUCTOR(hr_exp, "Exp")
-CONSTRUCTOR(hr_expm1, "Expm1")
-CONSTRUCTOR(hr_log, "Log")
-CONSTRUCTOR(hr_log1p, "Log1p")
-CONSTRUCTOR(hr_floor, "Floor")
-CONSTRUCTOR(hr_ceil, "Ceil")
-CONSTRUCTOR(hr_round, "Round")
-CONSTRUCTOR(hr_is_nan, "IsNan")
-CONSTRUCTOR(hr_is_inf, "IsInf")
-CONSTRUCTOR(hr_is_finite, "IsFinite")
-CONSTRUCTOR(hr_sigmoid, "Sigmoid")
-CONSTRUCTOR(hr_tanh, "Tanh")
-CONSTRUCTOR(hr_relu, "Relu")
-CONSTRUCTOR(hr_relu6, "Relu6")
-CONSTRUCTOR(hr_elu, "Elu")
-CONSTRUCTOR(hr_selu, "Selu")
-CONSTRUCTOR(hr_softplus, "Softplus")
-CONSTRUCTOR(hr_softsign, "Softsign")
-CONSTRUCTOR(hr_erf, "Erf")
-CONSTRUCTOR(hr_logical_not, "LogicalNot")
+HR_UNARY_CONSTRUCTOR(hr_neg, "Neg")
+HR_UNARY_CONSTRUCTOR(hr_sign, "Sign")
+HR_UNARY_CONSTRUCTOR(hr_square, "Square")
+HR_UNARY_CONSTRUCTOR(hr_sqrt, "Sqrt")
+HR_UNARY_CONSTRUCTOR(hr_rsqrt, "Rsqrt")
+HR_UNARY_CONSTRUCTOR(hr_reciprocal, "Reciprocal")
+HR_UNARY_CONSTRUCTOR(hr_exp, "Exp")
+HR_UNARY_CONSTRUCTOR(hr_expm1, "Expm1")
+HR_UNARY_CONSTRUCTOR(hr_log, "Log")
+HR_UNARY_CONSTRUCTOR(hr_log1p, "Log1p")
+HR_UNARY_CONSTRUCTOR(hr_floor, "Floor")
+HR_UNARY_CONSTRUCTOR(hr_ceil, "Ceil")
+HR_UNARY_CONSTRUCTOR(hr_round, "Round")
+HR_UNARY_CONSTRUCTOR(hr_rint, "Rint")
+HR_UNARY_CONSTRUCTOR(hr_is_nan, "IsNan")
+HR_UNARY_CONSTRUCTOR(hr_is_inf, "IsInf")
+HR_UNARY_CONSTRUCTOR(hr_is_finite, "IsFinite")
+HR_UNARY_CONSTRUCTOR(hr_sigmoid, "Sigmoid")
+HR_UNARY_CONSTRUCTOR(hr_tanh, "Tanh")
+HR_UNARY_CONSTRUCTOR(hr_relu, "Relu")
+HR_UNARY_CONSTRUCTOR(hr_relu6, "Relu6")
+HR_UNARY_CONSTRUCTOR(hr_elu, "Elu")
+HR_UNARY_CONSTRUCTOR(hr_selu, "Selu")
+HR_UNARY_CONSTRUCTOR(hr_softplus, "Softplus")
+HR_UNARY_CONSTRUCTOR(hr_softsign, "Softsign")
+HR_UNARY_CONSTRUCTOR(hr_erf, "Erf")
+HR_UNARY_CONSTRUCTOR(hr_logical_not, "LogicalNot")
+
+hr_node hr_log_sigmoid_with(hr_node x, const hr_name_opts *opts)
+{
+    return hr_unary_node("Neg", hr_softplus(hr_neg(x)), opts);
+}
+
+hr_node hr_leaky_relu_with(hr_node x, const hr_leaky_relu_opts *opts)
+{
+    const hr_leaky_relu_opts o = HR_OPTIONS(hr_leaky_relu_opts, opts);
+    return hr_new_node(x.graph, "LeakyRelu", .name = o.name, HR_INPUTS(x),
+                       HR_ATTRS(HR_FLOAT_ATTR("alpha", o.alpha ? *o.alpha : 0.2f)));
+}

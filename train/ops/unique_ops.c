@@ -246,3 +246,8 @@ const hr_graph_op hr_graph_ops_unique_ops[] = {
               .kernels = HR_KERNELS(not_zero, floats, halves, ints, complexes, bools)),
     HR_GRAPH_OPS_END,
 };
+
+HR_UNARY_CONSTRUCTOR(hr_unique_values, "Unique")
+HR_UNARY_CONSTRUCTOR(hr_unique_with_counts, "UniqueWithCounts")
+HR_BINARY_CONSTRUCTOR(hr_list_diff, "ListDiff")
+HR_UNARY_CONSTRUCTOR(hr_where_true, "Where")

@@ -1,6 +1,9 @@
 /* Walks over tensors along strides, and what element-wise ops make of them; see kernels.h. */
 #include <headrace/kernels.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* ---- making one ---- */
 
@@ -123,7 +126,7 @@ static void walk_piece(int64_t first, int64_t last, void *user)
 /* Shared out are the outermost loops along which the output moves, or blocks of the runs where those are few. */
 void hr_walk_run(hr_kernel *k, hr_walk *w, double nanoseconds, hr_loop *loop, const void *user)
 {
-    enum { BLOCK = 256, FEW = 64, ALONE_NS = 10000 };
+    enum { BLOCK = 256, LONG = 4096, FEW = 64, ALONE_NS = 10000 };
     if (!walk_join(w)) return;
     const int run = w->rank - 1;
     if (run == 0 && (double)w->dims[0] * nanoseconds < ALONE_NS) {
@@ -146,8 +149,9 @@ void hr_walk_run(hr_kernel *k, hr_walk *w, double nanoseconds, hr_loop *loop, co
         return;
     }
     p.inner = all;
-    p.block = BLOCK;
-    hr_kernel_parallel(k, (length + BLOCK - 1) / BLOCK, (BLOCK * nanoseconds + 5) * (double)all, walk_piece, &p);
+    p.block = length < LONG ? BLOCK : 4 * BLOCK; /* of long runs whole pages of floats */
+    hr_kernel_parallel(k, (length + p.block - 1) / p.block, ((double)p.block * nanoseconds + 5) * (double)all,
+                       walk_piece, &p);
 }
 
 /* ---- copies ---- */
@@ -172,10 +176,99 @@ void hr_walk_run(hr_kernel *k, hr_walk *w, double nanoseconds, hr_loop *loop, co
     }
 HR_EACH_TYPE(COPY, copy, ~, widths)
 
-static hr_loop *copy_of_width(size_t size)
+/* What lies across goes in tiles of both dimensions, each value of the walk one tile. Lines of memory are read and
+ * written whole, and turned in between. Those of a large output pass by the cache, which would read them first. */
+typedef struct tiles {
+    int64_t across, run;        /* values along the input's lines, and along the output's */
+    int64_t to_step, from_step; /* from line to line, in bytes */
+    bool streams;
+} tiles;
+
+enum {
+    TILE = 64,
+    LINE = 16 /* values */,
+    MANY = 1 << 21 /* values */,
+    AHEAD = 32 /* lines that are fetched before they are read */
+};
+
+/* The values of a whole part of a tile, line by line of the output: of four bytes by vectors, below. */
+#define TURN(T, V, U, DTYPE, SUFFIX, A, B)                                                                             \
+    __attribute__((unused)) static inline void turn_##SUFFIX(T out[LINE][LINE], const char *from, int64_t step)        \
+    {                                                                                                                  \
+        for (int r = 0; r < LINE; r++)                                                                                 \
+            for (int a = 0; a < LINE; a++) out[a][r] = ((const T *)(const void *)(from + r * step))[a];                \
+    }
+#define turn_w4 turn_w4_by_value
+HR_EACH_TYPE(TURN, ~, ~, widths)
+#undef turn_w4
+
+typedef uint32_t four __attribute__((vector_size(16)));
+static inline void turn_w4(uint32_t out[LINE][LINE], const char *from, int64_t step)
 {
-    return size == 1 ? copy_w1 : size == 2 ? copy_w2 : size == 4 ? copy_w4 : size == 8 ? copy_w8 : copy_w16;
+    for (int r = 0; r < LINE; r += 4)
+        for (int a = 0; a < LINE; a += 4) {
+            four line[4];
+            for (int i = 0; i < 4; i++) memcpy(&line[i], from + (r + i) * step + a * 4, sizeof line[i]);
+            const four p = __builtin_shufflevector(line[0], line[1], 0, 4, 1, 5);
+            const four q = __builtin_shufflevector(line[0], line[1], 2, 6, 3, 7);
+            const four s = __builtin_shufflevector(line[2], line[3], 0, 4, 1, 5);
+            const four t = __builtin_shufflevector(line[2], line[3], 2, 6, 3, 7);
+            const four turned[4] = {
+                __builtin_shufflevector(p, s, 0, 1, 4, 5), __builtin_shufflevector(p, s, 2, 3, 6, 7),
+                __builtin_shufflevector(q, t, 0, 1, 4, 5), __builtin_shufflevector(q, t, 2, 3, 6, 7)};
+            for (int i = 0; i < 4; i++) memcpy(&out[a + i][r], &turned[i], sizeof turned[i]);
+        }
 }
+
+static inline void put_line(char *to, const void *line, size_t bytes, bool streams)
+{
+#ifdef __SSE2__
+    const __m128i *from = line;
+    for (size_t i = 0; streams && i < bytes / 16; i++) _mm_stream_si128((__m128i *)(void *)to + i, from[i]);
+    if (streams) return;
+#endif
+    (void)streams;
+    memcpy(to, line, bytes);
+}
+
+/* What streamed is there for all threads. */
+static inline void end_streams(void)
+{
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
+#define TURN_TILES(T, V, U, DTYPE, SUFFIX, A, B)                                                                       \
+    static void part_##SUFFIX(const tiles *t, char *to, const char *from, int64_t across, int64_t run)                 \
+    {                                                                                                                  \
+        _Alignas(16) T lines[LINE][LINE];                                                                              \
+        if (across < LINE || run < LINE) {                                                                             \
+            for (int64_t a = 0; a < across; a++)                                                                       \
+                for (int64_t r = 0; r < run; r++)                                                                      \
+                    ((T *)(void *)(to + a * t->to_step))[r] = ((const T *)(const void *)(from + r * t->from_step))[a]; \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int r = 0; t->streams && r < LINE; r++) __builtin_prefetch(from + (r + AHEAD) * t->from_step);            \
+        turn_##SUFFIX(lines, from, t->from_step);                                                                      \
+        for (int a = 0; a < LINE; a++) put_line(to + a * t->to_step, lines[a], sizeof lines[a], t->streams);           \
+    }                                                                                                                  \
+    static void tiles_##SUFFIX(char *const *at, const int64_t *step, int64_t n, const void *user)                      \
+    {                                                                                                                  \
+        const tiles *t = user;                                                                                         \
+        const int64_t size = sizeof(T);                                                                                \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            for (int64_t a = 0; a < t->across; a += LINE)                                                              \
+                for (int64_t r = 0; r < t->run; r += LINE)                                                             \
+                    part_##SUFFIX(t, at[0] + i * step[0] + a * t->to_step + r * size,                                  \
+                                  at[1] + i * step[1] + r * t->from_step + a * size,                                   \
+                                  t->across - a < LINE ? t->across - a : LINE, t->run - r < LINE ? t->run - r : LINE); \
+        if (t->streams) end_streams();                                                                                 \
+    }
+HR_EACH_TYPE(TURN_TILES, ~, ~, widths)
+
+#define OF_WIDTH(NAME, size)                                                                                           \
+    ((size) == 1 ? NAME##_w1 : (size) == 2 ? NAME##_w2 : (size) == 4 ? NAME##_w4 : (size) == 8 ? NAME##_w8 : NAME##_w16)
 
 /* Dimension `d` becomes the last but one. */
 static void walk_move_in(hr_walk *w, int d)
@@ -191,41 +284,53 @@ static void walk_move_in(hr_walk *w, int d)
     memcpy(w->step[d], step, sizeof step);
 }
 
-/* The first `count` blocks of `block` values of the runs; these become a loop around the others. */
-static void walk_block(hr_walk *w, int64_t count, int64_t block)
+/* The values of the last two dimensions from these on, so many of each, in tiles. */
+static void walk_turn(hr_kernel *k, const hr_walk *all, const int64_t *from, const int64_t *count, const int64_t *tile,
+                      size_t size)
 {
-    const int run = w->rank - 1;
-    memmove(w->dims + 1, w->dims, sizeof *w->dims * (size_t)w->rank);
-    memmove(w->step + 1, w->step, sizeof *w->step * (size_t)w->rank);
-    w->rank++;
-    w->dims[0] = count;
-    w->dims[run + 1] = block;
-    for (int i = 0; i < w->operands; i++) w->step[0][i] = w->step[run + 1][i] * block;
+    hr_walk w = *all;
+    const int run = w.rank - 1, across = run - 1;
+    if (count[0] == 0 || count[1] == 0) return;
+    for (int i = 0; i < 2; i++) {
+        w.at[i] += from[0] * w.step[across][i] + from[1] * w.step[run][i];
+        w.step[across][i] *= tile[0];
+        w.step[run][i] *= tile[1];
+    }
+    w.dims[across] = count[0] / tile[0];
+    w.dims[run] = count[1] / tile[1];
+    tiles t = {tile[0], tile[1], all->step[across][0], all->step[run][1], count[0] * count[1] >= MANY};
+    for (int d = 0; d < w.rank; d++) t.streams &= w.step[d][0] % 16 == 0;
+    t.streams &= (uintptr_t)w.at[0] % 16 == 0 && t.to_step % 16 == 0;
+    hr_walk_run(k, &w, .5 * (double)(tile[0] * tile[1]), OF_WIDTH(tiles, size), &t);
 }
 
 void hr_walk_copy(hr_kernel *k, hr_walk *w, size_t size)
 {
-    enum { BLOCK = 32 };
-    hr_loop *loop = copy_of_width(size);
     if (!walk_join(w)) return;
     const int run = w->rank - 1;
     int across = -1; /* along which the input is contiguous, where the runs are not */
     for (int d = 0; d < run && w->step[run][1] != (int64_t)size && w->step[run][1] != 0; d++)
         if (w->step[d][1] == (int64_t)size) across = d;
-    if (across < 0 || w->dims[run] <= BLOCK || w->rank == HR_WALK_RANK) {
-        hr_walk_run(k, w, .3, loop, NULL);
+    if (across < 0 || w->dims[run] < LINE || w->step[run][0] != (int64_t)size) {
+        hr_walk_run(k, w, .3, OF_WIDTH(copy, size), NULL);
         return;
     }
     walk_move_in(w, across);
-    const int64_t blocks = w->dims[run] / BLOCK, rest = w->dims[run] % BLOCK;
-    if (rest > 0) {
-        hr_walk last = *w;
-        last.dims[run] = rest;
-        for (int i = 0; i < w->operands; i++) last.at[i] += blocks * BLOCK * w->step[run][i];
-        hr_walk_run(k, &last, .5, loop, NULL);
+    int64_t whole[2], rest[2];
+    for (int d = 0; d < 2; d++) {
+        rest[d] = w->dims[run - 1 + d] % TILE;
+        whole[d] = w->dims[run - 1 + d] - rest[d];
     }
-    walk_block(w, blocks, BLOCK);
-    hr_walk_run(k, w, .5, loop, NULL);
+    for (int part = 0; part < 4; part++) {
+        const bool last[2] = {part & 1, part & 2};
+        int64_t from[2], count[2], tile[2];
+        for (int d = 0; d < 2; d++) {
+            from[d] = last[d] ? whole[d] : 0;
+            count[d] = last[d] ? rest[d] : whole[d];
+            tile[d] = last[d] ? rest[d] : TILE;
+        }
+        walk_turn(k, w, from, count, tile, size);
+    }
 }
 
 static const char *block_begin(const hr_tensor *t, const int64_t *at, int64_t *step)

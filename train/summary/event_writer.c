@@ -5,6 +5,7 @@
 #include "io/framing.h"
 #include "io/sys.h"
 #include "proto/event.pb-c.h"
+#include "proto/message.h"
 #include "train/summary/histogram.h"
 #include <ctype.h>
 #include <errno.h>
@@ -21,6 +22,11 @@ struct hr_event_writer {
     char *path;
     int file;
 };
+
+static hr_status lacks(const char *what, hr_error *err)
+{
+    return hr_fail(err, HR_INVALID_ARGUMENT, "summary.argument", "event file: expected %s, got NULL", what);
+}
 
 static hr_status write_event(hr_event_writer *w, proto_event *event, hr_error *err)
 {
@@ -56,15 +62,15 @@ static hr_status event_writer_write_values(hr_event_writer *w, proto_value **val
 /* ---- the file ---- */
 
 /* The second may be taken by another writer of this process: the next number after the host's name is tried. */
-static hr_status event_writer_open_file(hr_event_writer *w, const char *folder, hr_error *err)
+static hr_status event_writer_open_file(hr_event_writer *w, const char *folder, const char *suffix, hr_error *err)
 {
     char host[256] = "localhost";
     gethostname(host, sizeof host - 1);
     long long now = (long long)time(NULL);
     for (int n = 0; n < 1000; n++) {
-        char number[16] = "", name[320];
+        char number[16] = "", name[512];
         if (n) snprintf(number, sizeof number, ".%d", n);
-        snprintf(name, sizeof name, "events.out.tfevents.%010lld.%s%s", now, host, number);
+        snprintf(name, sizeof name, "events.out.tfevents.%010lld.%s%s%.150s", now, host, number, suffix);
         hr_free(w->path);
         w->path = hr__path_in(folder, name);
         if (!w->path) return hr_no_memory(err, "a path");
@@ -77,9 +83,13 @@ static hr_status event_writer_open_file(hr_event_writer *w, const char *folder, 
 
 hr_status hr_event_writer_open(const char *folder, hr_event_writer **out, hr_error *err)
 {
-    *out = NULL;
-    if (!folder)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "summary.argument", "event file: expected a folder, got NULL");
+    return hr_event_writer_open_named(folder, NULL, out, err);
+}
+
+hr_status hr_event_writer_open_named(const char *folder, const char *suffix, hr_event_writer **out, hr_error *err)
+{
+    if (out) *out = NULL;
+    if (!folder || !out) return lacks("a folder, and a place for the file", err);
     hr_event_writer *w = hr_calloc(1, sizeof *w);
     if (!w) return hr_no_memory(err, "an event file");
     w->file = -1;
@@ -92,7 +102,7 @@ hr_status hr_event_writer_open(const char *folder, hr_event_writer **out, hr_err
     source.writer = "headrace";
     event.source_metadata = &source;
     hr_status st = hr__make_folders(folder, err);
-    if (st == HR_OK) st = event_writer_open_file(w, folder, err);
+    if (st == HR_OK) st = event_writer_open_file(w, folder, suffix ? suffix : "", err);
     if (st == HR_OK) st = write_event(w, &event, err);
     if (st == HR_OK)
         *out = w;
@@ -109,7 +119,7 @@ void hr_event_writer_free(hr_event_writer *w)
     hr_free(w);
 }
 
-const char *hr_event_writer_path(const hr_event_writer *w) { return w->path; }
+const char *hr_event_writer_path(const hr_event_writer *w) { return w ? w->path : NULL; }
 
 /* ---- what is written ---- */
 
@@ -131,15 +141,7 @@ static hr_status pack_histogram(packed *p, const hr_summary_value *v, hr_error *
         hr_error_prefix(err, "'%s': ", v->tag);
         return st;
     }
-    headrace__proto__histogram__init(&p->proto);
-    p->proto.min = p->histogram.min;
-    p->proto.max = p->histogram.max;
-    p->proto.num = p->histogram.num;
-    p->proto.sum = p->histogram.sum;
-    p->proto.sum_squares = p->histogram.sum_squares;
-    p->proto.bucket_limit = p->histogram.limit;
-    p->proto.bucket = p->histogram.bucket;
-    p->proto.n_bucket_limit = p->proto.n_bucket = p->histogram.buckets;
+    hr__histogram_message(&p->histogram, &p->proto);
     p->value.value_case = HEADRACE__PROTO__SUMMARY__VALUE__VALUE_HISTO;
     p->value.histo = &p->proto;
     return HR_OK;
@@ -148,6 +150,7 @@ static hr_status pack_histogram(packed *p, const hr_summary_value *v, hr_error *
 /* Scalars in the old form: evaluation, early stopping and exporters read this one only, TensorBoard both. */
 static hr_status event_writer_pack(packed *p, const hr_summary_value *v, hr_error *err)
 {
+    if (!v->tag || !v->values || v->count < 0) return lacks("a tag, and its values", err);
     headrace__proto__summary__value__init(&p->value);
     p->value.tag = (char *)v->tag;
     if (v->histogram) return pack_histogram(p, v, err);
@@ -161,6 +164,7 @@ static hr_status event_writer_pack(packed *p, const hr_summary_value *v, hr_erro
 
 hr_status hr_event_summary(hr_event_writer *w, const hr_summary_value *values, int count, int64_t step, hr_error *err)
 {
+    if (!w || count < 0 || (count > 0 && !values)) return lacks("an event file, and values", err);
     packed *p = hr_calloc((size_t)count + 1, sizeof *p);
     proto_value **list = hr_calloc((size_t)count + 1, sizeof *list);
     hr_status st = p && list ? HR_OK : hr_no_memory(err, "an event");
@@ -192,8 +196,9 @@ hr_status hr_event_text(hr_event_writer *w, const char *tag, const char *text, i
     Headrace__Proto__TensorShape scalar;
     Headrace__Proto__SummaryMetadata metadata;
     Headrace__Proto__SummaryMetadata__PluginData plugin;
-    ProtobufCBinaryData bytes = {strlen(text), (uint8_t *)text};
     proto_value v;
+    if (!w || !tag || !text) return lacks("an event file, a tag and a text", err);
+    ProtobufCBinaryData bytes = {strlen(text), (uint8_t *)text};
     headrace__proto__tensor__init(&tensor);
     headrace__proto__tensor_shape__init(&scalar);
     headrace__proto__summary_metadata__init(&metadata);
@@ -213,9 +218,25 @@ hr_status hr_event_text(hr_event_writer *w, const char *tag, const char *text, i
     return event_writer_write_values(w, &(proto_value *){&v}, 1, step, err);
 }
 
+hr_status hr_event_summary_bytes(hr_event_writer *w, hr_view summary, int64_t step, hr_error *err)
+{
+    ProtobufCMessage *message;
+    proto_event event;
+    if (!w) return lacks("an event file", err);
+    HR_TRY(hr__message_read(&headrace__proto__summary__descriptor, summary, &message, err));
+    headrace__proto__event__init(&event);
+    event.step = step;
+    event.what_case = HEADRACE__PROTO__EVENT__WHAT_SUMMARY;
+    event.summary = (Headrace__Proto__Summary *)(void *)message;
+    const hr_status st = write_event(w, &event, err);
+    hr__message_free(message);
+    return st;
+}
+
 hr_status hr_event_graph(hr_event_writer *w, hr_view graph_def, hr_error *err)
 {
     proto_event event;
+    if (!w) return lacks("an event file", err);
     headrace__proto__event__init(&event);
     event.what_case = HEADRACE__PROTO__EVENT__WHAT_GRAPH_DEF;
     event.graph_def = (ProtobufCBinaryData){(size_t)graph_def.size, (uint8_t *)graph_def.data};
@@ -226,6 +247,7 @@ hr_status hr_event_session(hr_event_writer *w, hr_session_status status, const c
 {
     proto_event event;
     Headrace__Proto__SessionLog log;
+    if (!w) return lacks("an event file", err);
     headrace__proto__event__init(&event);
     headrace__proto__session_log__init(&log);
     log.status = (int32_t)status;
@@ -238,7 +260,7 @@ hr_status hr_event_session(hr_event_writer *w, hr_session_status status, const c
 
 char *hr_summary_tag(const char *name)
 {
-    char *tag = hr_strdup(name + strspn(name, "/"));
+    char *tag = name ? hr_strdup(name + strspn(name, "/")) : NULL;
     for (char *c = tag; c && *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("-/_.", *c)) *c = '_';
     return tag;

@@ -78,6 +78,19 @@ hr_status hr__histogram_of(const double *values, int64_t count, hr__histogram *o
     return st;
 }
 
+void hr__histogram_message(const hr__histogram *h, Headrace__Proto__Histogram *out)
+{
+    headrace__proto__histogram__init(out);
+    out->min = h->min;
+    out->max = h->max;
+    out->num = h->num;
+    out->sum = h->sum;
+    out->sum_squares = h->sum_squares;
+    out->bucket_limit = h->limit;
+    out->bucket = h->bucket;
+    out->n_bucket_limit = out->n_bucket = h->buckets;
+}
+
 void hr__histogram_clear(hr__histogram *h)
 {
     hr_free(h->limit);

@@ -2,6 +2,7 @@
 #ifndef HR_HISTOGRAM_H
 #define HR_HISTOGRAM_H
 
+#include "proto/event.pb-c.h"
 #include <headrace/base.h>
 
 typedef struct hr__histogram {
@@ -12,6 +13,7 @@ typedef struct hr__histogram {
 
 /* Runs of empty buckets are one entry. HR_INVALID_ARGUMENT for a value that is not finite. */
 hr_status hr__histogram_of(const double *values, int64_t count, hr__histogram *out, hr_error *err);
+void hr__histogram_message(const hr__histogram *h, Headrace__Proto__Histogram *out); /* borrows */
 void hr__histogram_clear(hr__histogram *h);
 
 #endif

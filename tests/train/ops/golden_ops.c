@@ -2,21 +2,30 @@
  * from known shapes and from constants; and nodes that use a variable. */
 #include "tests/train/ops/graph_case.h"
 
+#include <headrace/arrays.h>
 #include <headrace/eager.h>
 #include <headrace/graphdef.h>
+#include <headrace/network.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const cJSON *of(const golden_case *c, const char *key) { return golden_get(c->json, key); }
 
+static const char *const sparse_parts[] = {"indices", "values", "dense_shape"};
+
+/* A sparse output is three. */
 static bool outputs_fit(golden_case *c, const cJSON *expected, hr_tensor *got, int count)
 {
-    for (int i = 0; i < count; i++) {
-        const cJSON *one = cJSON_GetArrayItem(expected, i);
+    const cJSON *one = expected ? expected->child : NULL;
+    for (int i = 0, part = 0; i < count && one; i++) {
+        const bool sparse = golden_bool(one, "sparse", false);
+        const cJSON *json = sparse ? golden_get(one, sparse_parts[part]) : one;
         char what[32];
         snprintf(what, sizeof what, "output %d", i);
-        if (one && !cJSON_IsNull(one) && !golden_equal_json(c, what, one, &got[i])) return false;
+        if (!cJSON_IsNull(json) && !golden_equal_json(c, what, json, &got[i])) return false;
+        part = sparse ? (part + 1) % 3 : 0;
+        if (part == 0) one = one->next;
     }
     return true;
 }
@@ -239,7 +248,6 @@ static bool shares_memory_there(const golden_case *c)
 /* A tensor is fed to the node of its name, a list to NAME_0 and so on, a sparse tensor to the nodes of its parts. */
 static bool add_feed(hr_graph *g, const char *name, const cJSON *item, hr_feed *feeds, int *count)
 {
-    static const char *const parts[][2] = {{"indices", "indices"}, {"values", "values"}, {"dense_shape", "shape"}};
     char part[256];
     int at = 0;
     const cJSON *one;
@@ -254,8 +262,8 @@ static bool add_feed(hr_graph *g, const char *name, const cJSON *item, hr_feed *
     }
     if (golden_bool(item, "sparse", false)) {
         for (int i = 0; i < 3; i++) {
-            snprintf(part, sizeof part, "%s/%s", name, parts[i][1]);
-            read &= add_feed(g, part, golden_get(item, parts[i][0]), feeds, count);
+            snprintf(part, sizeof part, "%s/%s", name, i == 2 ? "shape" : sparse_parts[i]);
+            read &= add_feed(g, part, golden_get(item, sparse_parts[i]), feeds, count);
         }
         return read;
     }
@@ -288,9 +296,12 @@ static golden_result run_once(golden_case *c, hr_graph *g, hr_session *s, const 
     cJSON_ArrayForEach(item, golden_get(run, "fetches"))
     {
         fetches[count] = hr_graph_node(g, item->valuestring);
-        if (!fetches[count++].graph && golden_bool(cJSON_GetArrayItem(of(c, "expect"), 0), "sparse", false)) {
-            for (int i = 0; i < feed_count; i++) golden_tensor_clear(&feeds[i].value);
-            return golden_not_built(c, "a sparse result");
+        if (fetches[count++].graph) continue;
+        count--;
+        for (int i = 0; i < 3; i++) { /* a sparse tensor */
+            char part[256];
+            snprintf(part, sizeof part, "%s/%s", item->valuestring, i == 2 ? "shape" : sparse_parts[i]);
+            fetches[count++] = hr_graph_node(g, part);
         }
     }
     values = count;
@@ -338,6 +349,107 @@ static golden_result run_graph(golden_case *c, bool function)
     return result;
 }
 
+/* ---- functions that the library has as constructors ---- */
+
+static hr_node make_function(hr_graph *g, const golden_case *c, const hr_node *in)
+{
+    const cJSON *params = of(c, "params"), *noise = golden_get(params, "noise_shape"), *item;
+    if (strcmp(golden_text(c->json, "function", ""), "boolean_mask") == 0) return hr_boolean_mask(in[0], in[1], 0);
+    hr_shape shape = HR_SCALAR;
+    cJSON_ArrayForEach(item, noise) shape.dims[shape.rank++] = golden_number_int64(item);
+    return hr_dropout(in[0], (float)golden_get(params, "rate")->valuedouble,
+                      .noise_shape = shape.rank ? hr_shape_const(g, shape) : (hr_node){0});
+}
+
+/* One of two values in each place, whole columns of one, and about as many as expected that are not 0. */
+static bool draws_fit(golden_case *c, const hr_tensor *got)
+{
+    const cJSON *expected = of(c, "expect"), *share = golden_get(expected, "kept_share");
+    const double low = cJSON_GetArrayItem(golden_get(expected, "values"), 0)->valuedouble;
+    const double high = cJSON_GetArrayItem(golden_get(expected, "values"), 1)->valuedouble;
+    const bool columns = golden_bool(expected, "whole_columns", false);
+    const float *value = got->data;
+    const int64_t width = got->shape.dims[1];
+    int64_t kept = 0;
+    for (int64_t i = 0; i < got->count; i++) {
+        if ((value[i] != (float)low && value[i] != (float)high) || (columns && value[i] != value[i % width])) {
+            golden_differs(c, "value %lld is %g, beside %g", (long long)i, (double)value[i], (double)value[i % width]);
+            return false;
+        }
+        kept += value[i] != (float)low;
+    }
+    const double part = (double)kept / (double)got->count;
+    if (!cJSON_IsArray(share) ||
+        (part >= cJSON_GetArrayItem(share, 0)->valuedouble && part <= cJSON_GetArrayItem(share, 1)->valuedouble))
+        return true;
+    golden_differs(c, "kept %g of the values", part);
+    return false;
+}
+
+static bool function_fits(golden_case *c, hr_graph *g, hr_node node, const hr_feed *feeds, int feed_count)
+{
+    const cJSON *expectation = golden_expectation(c->json, false);
+    hr_tensor out[2] = {{0}, {0}};
+    hr_error err = {0};
+    if (hr_graph_error(g)) return case_error_fits(c, expectation, hr_graph_error(g));
+    hr_session *s = hr_session_new(g, .workers = &(int){0});
+    hr_status st = hr_session_run(s, feeds, feed_count, &node, 1, &out[0], &err);
+    if (st == HR_OK) st = hr_session_run(s, feeds, feed_count, &node, 1, &out[1], &err);
+    bool fits = st == HR_OK ? !golden_error_class(expectation) && draws_fit(c, &out[0]) && draws_fit(c, &out[1])
+                            : case_error_fits(c, expectation, &err);
+    /* Whole columns may be the same by chance, in one of 16 runs. */
+    if (st == HR_OK && fits && !golden_bool(of(c, "expect"), "whole_columns", false) &&
+        memcmp(out[0].data, out[1].data, (size_t)out[0].count * sizeof(float)) == 0) {
+        golden_differs(c, "the second run is the same");
+        fits = false;
+    }
+    for (int i = 0; i < 2; i++) hr_tensor_clear(&out[i]);
+    hr_session_free(s);
+    return fits;
+}
+
+/* Also a tensor of one number in all places. */
+static bool read_value(const cJSON *json, hr_tensor *out)
+{
+    const cJSON *fill = golden_get(json, "fill");
+    if (!fill) return golden_tensor(json, out);
+    const hr_shape shape = shape_of(json);
+    *out = hr_tensor_of(hr_dtype_named(golden_text(json, "dtype", "")), shape,
+                        malloc((size_t)hr_shape_count(shape) * sizeof(float)));
+    if (!out->data || out->dtype != HR_FLOAT) return false;
+    for (int64_t i = 0; i < out->count; i++) ((float *)out->data)[i] = (float)fill->valuedouble;
+    return true;
+}
+
+static golden_result run_function(golden_case *c)
+{
+    const char *names[] = {"x", "m"};
+    hr_tensor value[2] = {{0}, {0}};
+    hr_graph *g = hr_graph_new();
+    hr_feed feeds[2] = {0};
+    hr_node in[2] = {{0}, {0}};
+    int count = 0;
+    for (int i = 0; i < 2; i++) {
+        const cJSON *json = golden_get(of(c, "inputs"), names[i]);
+        if (!json || !read_value(json, &value[i])) continue;
+        in[count] = case_input(g, &value[i], CASE_KNOWN_SHAPES);
+        feeds[count] = (hr_feed){in[count], value[i]};
+        count++;
+    }
+    golden_whole(of(c, "params")), golden_whole(of(c, "expect"));
+    const hr_node node = make_function(g, c, in);
+    const bool fits = count > 0 && function_fits(c, g, node, feeds, count);
+    for (int i = 0; i < count; i++) golden_tensor_clear(&value[i]);
+    hr_graph_free(g);
+    return fits ? GOLDEN_AGREES : GOLDEN_DIFFERS;
+}
+
+static bool has_constructor(const golden_case *c)
+{
+    const char *name = golden_text(c->json, "function", "");
+    return strcmp(name, "nn.dropout") == 0 || strcmp(name, "boolean_mask") == 0;
+}
+
 static golden_result run_case(golden_case *c)
 {
     const char *kind = golden_text(c->json, "kind", "op");
@@ -345,6 +457,7 @@ static golden_result run_case(golden_case *c)
     if (strcmp(kind, "state") == 0) return run_state(c);
     if (strcmp(kind, "graph") == 0) return run_graph(c, false);
     if (strcmp(kind, "function") == 0 && of(c, "graph")) return run_graph(c, true);
+    if (has_constructor(c)) return run_function(c);
     return golden_not_built(c, "kind %s", kind);
 }
 

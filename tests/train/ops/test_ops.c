@@ -6,6 +6,7 @@
 #include <headrace/ops.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
@@ -591,9 +592,42 @@ static void slices_are_scattered_into_values(void **state)
     expect_refusal(beyond, index, hr_tensor_of(HR_INT32, HR_SHAPE(1, 1), at));
 }
 
+/* Tiles, their rests, and lines that pass by the cache. */
+static void every_value_of_a_transpose_has_its_place(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{1, 16, 16}, {1, 15, 70}, {1, 131, 64}, {2, 200, 77}, {1, 1504, 1600}};
+    static const hr_dtype types[] = {HR_UINT8, HR_INT16, HR_INT32, HR_INT64, HR_COMPLEX128};
+    for (size_t i = 0; i < 5 * sizeof sizes / sizeof *sizes; i++) {
+        const int64_t *size = sizes[i / 5], n = size[0], rows = size[1], columns = size[2], count = n * rows * columns;
+        const size_t bytes = hr_dtype_size(types[i % 5]);
+        hr_error err;
+        hr_tensor out;
+        char *values = malloc((size_t)count * bytes);
+        for (int64_t at = 0; at < count * (int64_t)bytes; at++)
+            values[at] = (char)hr_random_below(3, (uint64_t)at, 256);
+        hr_graph *g = hr_graph_new();
+        const hr_node x = hr_placeholder(g, types[i % 5], HR_SHAPE(n, rows, columns));
+        const hr_node y = hr_transpose(x, hr_ints(g, HR_I64(0, 2, 1), 3));
+        hr_session *s = hr_session_new(g);
+        const hr_feed feed = {x, hr_tensor_of(types[i % 5], HR_SHAPE(n, rows, columns), values)};
+        assert_ok(hr_session_run(s, &feed, 1, &y, 1, &out, &err), &err);
+        for (int64_t at = 0; at < count; at++) {
+            const int64_t image = at / (rows * columns), row = at / columns % rows, column = at % columns;
+            const char *to = (const char *)out.data + (size_t)((image * columns + column) * rows + row) * bytes;
+            if (memcmp(to, values + (size_t)at * bytes, bytes) != 0) fail_msg("case %zu, value %lld", i, (long long)at);
+        }
+        hr_tensor_clear(&out);
+        hr_session_free(s);
+        hr_graph_free(g);
+        free(values);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_value_of_a_transpose_has_its_place),
         TEST(a_print_tells_the_log),
         TEST(halves_and_complex_numbers_are_cast),
         TEST(the_gradient_of_relu_is_a_product),

@@ -1,0 +1,355 @@
+/* Summaries: as bytes (ScalarSummary and its kin), and into event files (WriteScalarSummary and its kin). What a writer is
+ * given is the bytes of the other. */
+#include <headrace/graphdef.h>
+#include <headrace/kernels.h>
+#include <headrace/summary.h>
+#include <math.h>
+#include <stdio.h>
+
+/* A summary in the making: makes it of the inputs from `first` on. */
+typedef hr_status make_fn(hr_kernel *k, int first, hr_strings *summary, hr_error *err);
+
+/* Adds bytes that a function of summary.h gave. */
+static hr_status add_bytes(hr_strings *summary, hr_status st, char *bytes, size_t size)
+{
+    if (st == HR_OK) hr_strings_add(summary, (hr_view){bytes, (int64_t)size});
+    hr_free(st == HR_OK ? bytes : NULL);
+    return st;
+}
+
+static hr_status scalar_of(const char *what, const hr_tensor *t, hr_error *err)
+{
+    if (t->shape.rank == 0) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "%s must be scalar, got rank %d", what, t->shape.rank);
+}
+
+static hr_view text_at(const hr_tensor *t, int64_t i) { return ((const hr_view *)t->data)[i]; }
+
+/* ---- numbers ---- */
+
+typedef double number_fn(const void *data, int64_t i);
+#define NUMBER(T, V, U, DTYPE, SUFFIX, A, B)                                                                           \
+    static double number_##SUFFIX(const void *data, int64_t i) { return (double)HR_GET(SUFFIX, ((const T *)data)[i]); }
+HR_EACH_TYPE(NUMBER, ~, ~, floats, halves, ints, bools)
+#define NUMBERS HR_KERNELS(number, floats, halves, ints)
+
+static hr_status make_scalars(hr_kernel *k, int first, hr_strings *summary, hr_error *err)
+{
+    const hr_tensor *tags = k->input[first], *values = k->input[first + 1];
+    number_fn *const number = (number_fn *)hr_kernel_chosen(k)->run;
+    char a[128], b[128], *bytes;
+    size_t size;
+    if (!hr_shape_equal(tags->shape, values->shape))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "tags and values are not the same shape: %s != %s",
+                       hr_shape_text(tags->shape, a, sizeof a), hr_shape_text(values->shape, b, sizeof b));
+    for (int64_t i = 0; i < tags->count; i++) {
+        const hr_status st = hr_summary_scalar(text_at(tags, i), (float)number(values->data, i), &bytes, &size, err);
+        HR_TRY(add_bytes(summary, st, bytes, size));
+    }
+    return HR_OK;
+}
+
+static hr_status make_histogram(hr_kernel *k, int first, hr_strings *summary, hr_error *err)
+{
+    const hr_tensor *tag = k->input[first], *values = k->input[first + 1];
+    number_fn *const number = (number_fn *)hr_kernel_chosen(k)->run;
+    char *bytes;
+    size_t size;
+    HR_TRY(scalar_of("tags", tag, err));
+    double *wide = hr_kernel_temp(k, sizeof *wide * (size_t)(values->count + 1));
+    if (!wide) return hr_no_memory(err, "a histogram");
+    for (int64_t i = 0; i < values->count; i++) wide[i] = number(values->data, i);
+    const hr_status st = hr_summary_histogram(text_at(tag, 0), wide, values->count, &bytes, &size, err);
+    return add_bytes(summary, st, bytes, size);
+}
+
+/* ---- pictures ---- */
+
+/* Pixels of floats as bytes: from the least to the greatest, or, if some are negative, around 128. A pixel with a value
+ * that is not finite gets `bad`. */
+typedef void pixels_fn(const void *data, int64_t count, int channels, const uint8_t *bad, uint8_t *out);
+#define PIXELS(T, V, U, DTYPE, SUFFIX, A, B)                                                                           \
+    static bool finite_##SUFFIX(const T *pixel, int channels)                                                          \
+    {                                                                                                                  \
+        bool finite = true;                                                                                            \
+        for (int c = 0; c < channels; c++) finite &= isfinite(HR_GET(SUFFIX, pixel[c]));                               \
+        return finite;                                                                                                 \
+    }                                                                                                                  \
+    static void pixels_##SUFFIX(const void *data, int64_t count, int channels, const uint8_t *bad, uint8_t *out)       \
+    {                                                                                                                  \
+        const T *in = data;                                                                                            \
+        V low = (V)INFINITY, high = (V)-INFINITY;                                                                      \
+        for (int64_t i = 0; i < count * channels; i++) {                                                               \
+            const V v = HR_GET(SUFFIX, in[i]);                                                                         \
+            if (!finite_##SUFFIX(in + i / channels * channels, channels)) continue;                                    \
+            low = v < low ? v : low;                                                                                   \
+            high = v > high ? v : high;                                                                                \
+        }                                                                                                              \
+        const V most = low < 0 && -low > high ? -low : high;                                                           \
+        const V scale = most < (V)1e-6f ? 0 : (low < 0 ? 127 : 255) / most, offset = low < 0 ? 128 : 0;                \
+        for (int64_t i = 0; i < count * channels; i++) {                                                               \
+            const V v = HR_GET(SUFFIX, in[i]) * scale + offset;                                                        \
+            const bool finite = finite_##SUFFIX(in + i / channels * channels, channels);                               \
+            out[i] = !finite ? bad[i % channels] : v >= 255 ? 255 : v > 0 ? (uint8_t)v : 0;                            \
+        }                                                                                                              \
+    }
+HR_EACH_TYPE(PIXELS, ~, ~, floats, halves)
+
+static void pixels_u8(const void *data, int64_t count, int channels, const uint8_t *bad, uint8_t *out)
+{
+    (void)bad;
+    memcpy(out, data, (size_t)(count * channels));
+}
+#define HR_SET_bytes(X, ...) X(uint8_t, uint8_t, uint32_t, HR_UINT8, u8, __VA_ARGS__)
+#define PICTURES HR_KERNELS(pixels, floats, halves, bytes)
+
+static hr_status check_pictures(const hr_tensor *in, const hr_tensor *bad, hr_error *err)
+{
+    const int64_t channels = in->shape.rank == 4 ? in->shape.dims[3] : 0;
+    if (channels != 1 && channels != 3 && channels != 4)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                       "Tensor must be 4-D with last dim 1, 3, or 4, got rank %d and last dim %lld", in->shape.rank,
+                       (long long)channels);
+    if (bad->dtype == HR_UINT8 && bad->shape.rank == 1 && bad->count >= channels) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                   "expected bad_color to have at least %lld values of uint8, got %lld of %s", (long long)channels,
+                   (long long)bad->count, hr_dtype_name(bad->dtype));
+}
+
+static hr_status make_images(hr_kernel *k, int first, hr_strings *summary, hr_error *err)
+{
+    const hr_tensor *tag = k->input[first], *in = k->input[first + 1];
+    const hr_attr *attr = hr_node_attr(k->node, "bad_color");
+    const hr_tensor *bad = attr ? attr->tensor : k->input[first + 2];
+    const int64_t most = hr_attr_int(k->node, "max_images");
+    HR_TRY(scalar_of("Tags", tag, err));
+    HR_TRY(check_pictures(in, bad, err));
+    const int64_t height = in->shape.dims[1], width = in->shape.dims[2], channels = in->shape.dims[3];
+    const int64_t values = height * width * channels, images = in->shape.dims[0] < most ? in->shape.dims[0] : most;
+    const size_t tag_size = (size_t)text_at(tag, 0).size + 32;
+    uint8_t *pixels = hr_kernel_temp(k, (size_t)values + 1);
+    char *name = hr_kernel_temp(k, tag_size);
+    if (!pixels || !name) return hr_no_memory(err, "a picture");
+    if (text_at(tag, 0).size) memcpy(name, text_at(tag, 0).data, tag_size - 32);
+    for (int64_t i = 0; i < images; i++) {
+        char *bytes, *end = name + tag_size - 32;
+        size_t size;
+        end += snprintf(end, 32, most > 1 ? "/image/%lld" : "/image", (long long)i);
+        const char *from = (const char *)in->data + (size_t)(i * values) * hr_dtype_size(in->dtype);
+        ((pixels_fn *)hr_kernel_chosen(k)->run)(from, height * width, (int)channels, bad->data, pixels);
+        const hr_status st =
+            hr_summary_image((hr_view){name, end - name}, height, width, (int)channels, pixels, &bytes, &size, err);
+        HR_TRY(add_bytes(summary, st, bytes, size));
+    }
+    return HR_OK;
+}
+
+/* ---- tensors, and what is a summary already ---- */
+
+static hr_status make_tensor_of(const hr_tensor *tag, const hr_tensor *value, const hr_tensor *metadata,
+                                hr_strings *summary, hr_error *err)
+{
+    char *tensor, *bytes;
+    size_t tensor_size, size;
+    HR_TRY(scalar_of("tag", tag, err));
+    HR_TRY(scalar_of("serialized_summary_metadata", metadata, err));
+    HR_TRY(hr_tensor_export(value, &tensor, &tensor_size, err));
+    const hr_status st = hr_summary_tensor(text_at(tag, 0), (hr_view){tensor, (int64_t)tensor_size},
+                                           text_at(metadata, 0), &bytes, &size, err);
+    hr_free(tensor);
+    return add_bytes(summary, st, bytes, size);
+}
+
+static hr_status make_tensor(hr_kernel *k, int first, hr_strings *summary, hr_error *err)
+{
+    (void)first;
+    return make_tensor_of(k->input[0], k->input[1], k->input[2], summary, err);
+}
+
+/* WriteSummary has the value before its tag. */
+static hr_status make_tensor_after(hr_kernel *k, int first, hr_strings *summary, hr_error *err)
+{
+    return make_tensor_of(k->input[first + 1], k->input[first], k->input[first + 2], summary, err);
+}
+
+static hr_status make_given(hr_kernel *k, int first, hr_strings *summary, hr_error *err)
+{
+    HR_TRY(scalar_of("tensor", k->input[first], err));
+    hr_strings_add(summary, text_at(k->input[first], 0));
+    return HR_OK;
+}
+
+static hr_status make_merged(hr_kernel *k, int first, hr_strings *summary, hr_error *err)
+{
+    int64_t count = 0;
+    char *bytes;
+    size_t size;
+    for (int i = first; i < k->inputs; i++) count += k->input[i]->count;
+    hr_view *all = hr_kernel_temp(k, sizeof *all * (size_t)(count + 1)), *next = all;
+    if (!all) return hr_no_memory(err, "a summary");
+    for (int i = first; i < k->inputs; next += k->input[i++]->count)
+        if (k->input[i]->count) memcpy(next, k->input[i]->data, sizeof *next * (size_t)k->input[i]->count);
+    const hr_status st = hr_summary_merge(all, count, &bytes, &size, err);
+    return add_bytes(summary, st, bytes, size);
+}
+
+static hr_status summary_give(hr_kernel *k, make_fn *make, hr_error *err)
+{
+    hr_strings summary = {0};
+    const hr_status st = make(k, 0, &summary, err);
+    hr_strings_end(&summary);
+    if (st == HR_OK) return hr_strings_give(&summary, k, 0, HR_SCALAR, err);
+    hr_strings_free(&summary);
+    return st;
+}
+
+/* ---- writers of event files: resources, which are without a file at first ---- */
+
+typedef struct summary_writer {
+    hr_event_writer *events;
+} summary_writer;
+
+static void writer_release(void *resource) { hr_event_writer_free(((summary_writer *)resource)->events); }
+
+static const hr_resource_kind writer_kind = {
+    .name = "SummaryWriter", .size = sizeof(summary_writer), .release = writer_release};
+
+static hr_status writer_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
+{
+    const hr_view shared = hr_attr_string(node, "shared_name");
+    return hr_session_resource(session, &writer_kind, shared.size > 0 ? shared.data : hr_node_name(node), state, err);
+}
+
+static hr_status writer_compute(hr_kernel *k, hr_error *err)
+{
+    (void)err;
+    hr_kernel_give(k, 0, hr_resource_handle(*(hr_resource **)k->state));
+    return HR_OK;
+}
+
+static hr_status writer_of(hr_kernel *k, summary_writer **writer, hr_error *err)
+{
+    void *thing;
+    HR_TRY(hr_kernel_resource(k, 0, &writer_kind, &thing, err));
+    *writer = thing;
+    return HR_OK;
+}
+
+static hr_status open_writer_of(hr_kernel *k, summary_writer **writer, hr_error *err)
+{
+    HR_TRY(writer_of(k, writer, err));
+    if ((*writer)->events) return HR_OK;
+    return hr_fail(err, HR_NOT_FOUND, "summary.writer", "the summary writer '%s' has no file, or was closed",
+                   hr_kernel_variable_name(k, 0));
+}
+
+/* A writer that has a file keeps it. */
+static hr_status create_compute(hr_kernel *k, hr_error *err)
+{
+    summary_writer *w;
+    HR_TRY(writer_of(k, &w, err));
+    for (int i = 1; i < k->inputs; i++) HR_TRY(scalar_of("an input", k->input[i], err));
+    if (w->events) return HR_OK;
+    char *text[2];
+    for (int i = 0; i < 2; i++) {
+        const hr_view from = text_at(k->input[i ? 4 : 1], 0);
+        text[i] = hr_kernel_temp(k, (size_t)from.size + 1);
+        if (!text[i]) return hr_no_memory(err, "a path");
+        if (from.size) memcpy(text[i], from.data, (size_t)from.size);
+        text[i][from.size] = '\0';
+    }
+    return hr_event_writer_open_named(text[0], text[1], &w->events, err);
+}
+
+/* Events are in the file when they are written. */
+static hr_status flush_compute(hr_kernel *k, hr_error *err)
+{
+    summary_writer *w;
+    return open_writer_of(k, &w, err);
+}
+
+static hr_status close_compute(hr_kernel *k, hr_error *err)
+{
+    summary_writer *w;
+    HR_TRY(open_writer_of(k, &w, err));
+    hr_event_writer_free(w->events);
+    w->events = NULL;
+    return HR_OK;
+}
+
+static hr_status summary_write(hr_kernel *k, make_fn *make, hr_error *err)
+{
+    summary_writer *w;
+    hr_strings summary = {0};
+    HR_TRY(scalar_of("step", k->input[1], err));
+    HR_TRY(open_writer_of(k, &w, err));
+    hr_status st = make(k, 2, &summary, err);
+    if (st == HR_OK && summary.failed) st = hr_no_memory(err, "a summary");
+    if (st == HR_OK)
+        st = hr_event_summary_bytes(w->events, (hr_view){summary.bytes, (int64_t)summary.size},
+                                    *(const int64_t *)k->input[1]->data, err);
+    hr_strings_free(&summary);
+    return st;
+}
+
+static hr_status write_graph_compute(hr_kernel *k, hr_error *err)
+{
+    summary_writer *w;
+    HR_TRY(scalar_of("tensor", k->input[2], err));
+    HR_TRY(open_writer_of(k, &w, err));
+    return hr_event_graph(w->events, text_at(k->input[2], 0), err);
+}
+
+#define GIVES(NAME, MAKE)                                                                                              \
+    static hr_status give_##NAME(hr_kernel *k, hr_error *err) { return summary_give(k, MAKE, err); }
+#define WRITES(NAME, MAKE)                                                                                             \
+    static hr_status write_##NAME(hr_kernel *k, hr_error *err) { return summary_write(k, MAKE, err); }
+GIVES(scalars, make_scalars)
+GIVES(histogram, make_histogram)
+GIVES(images, make_images)
+GIVES(tensor, make_tensor)
+GIVES(merged, make_merged)
+WRITES(scalars, make_scalars)
+WRITES(histogram, make_histogram)
+WRITES(images, make_images)
+WRITES(tensor, make_tensor_after)
+WRITES(given, make_given)
+
+#define SUMMARY(NAME, SHAPES, COMPUTE, ...)                                                                            \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = (NAME), .traits = HR_NO_GRADIENT, .shapes = SHAPES " -> []",                 \
+        .compute = (COMPUTE), __VA_ARGS__                                                                              \
+    }
+#define WRITER(NAME, SHAPES, COMPUTE, ...)                                                                             \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = (NAME), .traits = HR_STATEFUL | HR_NO_GRADIENT, .shapes = "[]" SHAPES,       \
+        .compute = (COMPUTE), __VA_ARGS__                                                                              \
+    }
+
+const hr_graph_op hr_graph_ops_summary_ops[] = {
+    SUMMARY("ScalarSummary", "?, ?", give_scalars, .kernels = NUMBERS),
+    SUMMARY("HistogramSummary", "[], ?", give_histogram, .kernels = NUMBERS),
+    SUMMARY("ImageSummary", "[], [b,h,w,c]", give_images, .kernels = PICTURES),
+    SUMMARY("TensorSummaryV2", "[], ?, []", give_tensor, .types = "T:any"),
+    SUMMARY("MergeSummary", "?", give_merged, .types = NULL),
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "SummaryWriter",
+        .traits = HR_STATEFUL | HR_FIXED | HR_NO_GRADIENT,
+        .state_size = sizeof(hr_resource *),
+        .shape = hr_infer_scalar,
+        .prepare = writer_prepare,
+        .compute = writer_compute,
+    },
+    WRITER("CreateSummaryFileWriter", ", [], [], [], []", create_compute, .types = NULL),
+    WRITER("FlushSummaryWriter", "", flush_compute, .types = NULL),
+    WRITER("CloseSummaryWriter", "", close_compute, .types = NULL),
+    WRITER("WriteScalarSummary", ", [], ?, ?", write_scalars, .kernels = NUMBERS),
+    WRITER("WriteHistogramSummary", ", [], [], ?", write_histogram,
+           .kernels = HR_KERNELS(number, floats, halves, ints, bools)),
+    WRITER("WriteImageSummary", ", [], [], [b,h,w,c], [?]", write_images, .kernels = PICTURES),
+    WRITER("WriteSummary", ", [], ?, [], []", write_tensor, .types = "T:any"),
+    WRITER("WriteRawProtoSummary", ", [], ?", write_given, .types = NULL),
+    WRITER("WriteGraphSummary", ", [], []", write_graph_compute, .types = NULL),
+    HR_GRAPH_OPS_END,
+};

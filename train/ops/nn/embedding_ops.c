@@ -1,0 +1,274 @@
+/* Embedding lookup of rows of ids in one node: gather, combine, nothing in between; what TensorFlow composes as
+ * safe_embedding_lookup_sparse, with its order of additions. Its gradient is the slices of the rows that were looked
+ * up; there is never a dense gradient of a table. */
+#include <headrace/kernels.h>
+#include <headrace/nn.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+typedef struct lookup_state {
+    hr_combiner combiner;
+    float max_norm; /* 0: none */
+} lookup_state;
+
+static hr_status lookup_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
+{
+    static const char *const names[] = {[HR_MEAN] = "mean", [HR_SUM] = "sum", [HR_SQRTN] = "sqrtn"};
+    (void)session;
+    lookup_state *st = state;
+    const hr_view name = hr_attr_string(node, "combiner");
+    st->max_norm = hr_attr_float(node, "max_norm");
+    for (int i = 0; i < 3; i++) {
+        if (strlen(names[i]) != (size_t)name.size || memcmp(names[i], name.data, (size_t)name.size) != 0) continue;
+        st->combiner = (hr_combiner)i;
+        return HR_OK;
+    }
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected combiner mean, sum or sqrtn, got \"%.20s\"",
+                   name.data);
+}
+
+/* ---- forward ---- */
+
+typedef struct lookup {
+    hr_lookup table;
+    const int64_t *ids;
+    const int32_t *splits;
+    const float *weights; /* NULL: 1 each */
+    float *out;
+    atomic_bool *failed;
+} lookup;
+
+static void look_up_rows(int64_t first, int64_t last, void *user)
+{
+    const lookup *l = user;
+    if (hr_combine_rows(&l->table, l->ids, l->weights, l->splits + first, last - first,
+                        l->out + first * l->table.dimension, NULL) != HR_OK)
+        atomic_store_explicit(l->failed, true, memory_order_relaxed);
+}
+
+static hr_status embedding_describe(hr_kernel *k, int offset, lookup *l, hr_error *err)
+{
+    const lookup_state *st = k->state;
+    const hr_tensor *table, *ids = k->input[1 + offset], *splits = k->input[2 + offset];
+    const hr_tensor *weights = k->inputs > 3 + offset ? k->input[3 + offset] : NULL;
+    HR_TRY(hr_kernel_borrow(k, 0, &table, err));
+    if (table->shape.rank != 2 || table->dtype != HR_FLOAT)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a table of float32 [buckets, dim]");
+    HR_TRY(hr_check_splits(ids, splits, weights, err));
+    *l = (lookup){
+        .table = {table->data, table->shape.dims[0], table->shape.dims[1], st->combiner, .max_norm = st->max_norm},
+        .ids = ids->data,
+        .splits = splits->data,
+        .weights = weights ? weights->data : NULL};
+    return HR_OK;
+}
+
+static hr_status lookup_compute(hr_kernel *k, hr_error *err)
+{
+    lookup l = {0};
+    hr_tensor *out;
+    atomic_bool failed = false;
+    HR_TRY(embedding_describe(k, 0, &l, err));
+    const int64_t rows = k->input[2]->count - 1, dim = l.table.dimension;
+    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(rows, dim), &out, err));
+    l.out = out->data;
+    l.failed = &failed;
+    const double each = rows ? (double)k->input[1]->count / (double)rows : 0;
+    if (dim > 0) hr_kernel_parallel(k, rows, each * ((double)dim * .06 + 3) + 3, look_up_rows, &l);
+    if (!failed) return HR_OK;
+    /* For the first error, in order; or for the rows, if it was memory that is there by now. */
+    return hr_combine_rows(&l.table, l.ids, l.weights, l.splits, rows, l.out, err);
+}
+
+static hr_status lookup_shape(hr_infer *s, hr_error *err)
+{
+    hr_handle_info table;
+    const bool known = hr_handle_of(hr_node_input(s->node, 0), &table) && table.shape.rank >= 0;
+    const int64_t splits = s->input[2].rank == 1 ? s->input[2].dims[0] : -1;
+    if (known && (table.shape.rank != 2 || table.dtype != HR_FLOAT))
+        return hr_infer_refuse(s, err, "a table of float32 [buckets, dim]");
+    s->output[0] = HR_SHAPE(splits > 0 ? splits - 1 : -1, known ? table.shape.dims[1] : -1);
+    return HR_OK;
+}
+
+/* ---- the gradient: inputs table, grad, ids, row_splits, weights ---- */
+
+static bool counts(const lookup *l, int32_t i)
+{
+    return l->ids[i] >= 0 && (!l->weights || l->table.combiner == HR_SUM || l->weights[i] > 0);
+}
+
+/* What the sum of a row was divided by. */
+static float embedding_divisor(const lookup *l, int32_t first, int32_t last, int32_t count)
+{
+    const hr_combiner combiner = l->table.combiner;
+    if (combiner == HR_SUM) return 1;
+    if (!l->weights) return combiner == HR_MEAN ? (float)count : sqrtf((float)count);
+    float sum = 0;
+    for (int32_t i = first; i < last; i++)
+        if (counts(l, i)) sum += combiner == HR_MEAN ? l->weights[i] : l->weights[i] * l->weights[i];
+    return combiner == HR_MEAN ? sum : sqrtf(sum);
+}
+
+/* g's way back through the clipping of one table row x to norm m: m / |x| (g - x (x.g) / |x|^2) where it was
+ * clipped. */
+static void through_clip(const lookup *l, int64_t id, float *g)
+{
+    const int64_t dim = l->table.dimension;
+    const float *x = l->table.table + id * dim;
+    float dot = 0, square = 0;
+    for (int64_t j = 0; j < dim; j++) {
+        dot += x[j] * g[j];
+        square += x[j] * x[j];
+    }
+    const float norm = sqrtf(square);
+    if (norm <= l->table.max_norm) return;
+    for (int64_t j = 0; j < dim; j++) g[j] = l->table.max_norm / norm * (g[j] - x[j] * dot / square);
+}
+
+/* One row's share of each table row that went into it. */
+static void spread_row(const lookup *l, int64_t r, const float *grad, float **values, int64_t **indices)
+{
+    const int32_t first = l->splits[r], last = l->splits[r + 1];
+    const int64_t dim = l->table.dimension;
+    int32_t n = 0;
+    for (int32_t i = first; i < last; i++) n += counts(l, i);
+    if (n == 0) return;
+    const float by = embedding_divisor(l, first, last, n);
+    for (int32_t i = first; i < last; i++) {
+        if (!counts(l, i)) continue;
+        const float scale = by == 0 ? 0 : (l->weights ? l->weights[i] : 1) / by;
+        float *to = *values;
+        for (int64_t j = 0; j < dim; j++) to[j] = grad[r * dim + j] * scale;
+        if (l->table.max_norm > 0) through_clip(l, l->ids[i], to);
+        *values += dim;
+        *(*indices)++ = l->ids[i];
+    }
+}
+
+/* One id a row, all of them valid, nothing to weigh: the gradient's rows are the slices. */
+static bool is_one_a_row(const lookup *l, int64_t nnz, int64_t rows)
+{
+    if (nnz != rows || l->weights || l->table.max_norm > 0) return false;
+    int64_t min = 0, odd = 0;
+    for (int64_t i = 0; i < nnz; i++) {
+        min |= l->ids[i];
+        odd |= l->splits[i] ^ i;
+    }
+    return min >= 0 && odd == 0;
+}
+
+static hr_status embedding_pass_rows(hr_kernel *k, const lookup *l, int64_t rows, hr_error *err)
+{
+    hr_tensor *indices;
+    HR_TRY(hr_kernel_pass(k, 0, 1, HR_SHAPE(rows, l->table.dimension), err));
+    HR_TRY(hr_kernel_output(k, 1, HR_SHAPE(rows), &indices, err));
+    if (rows) memcpy(indices->data, l->ids, (size_t)rows * sizeof *l->ids);
+    return HR_OK;
+}
+
+/* TensorFlow looks up row 0 for a row without ids and then discards it: the optimizer sees row 0 with a gradient of
+ * zeros, at which Ftrl, for one, still moves it. */
+static bool has_empty_row(const lookup *l, int64_t rows)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        int32_t i = l->splits[r];
+        while (i < l->splits[r + 1] && !counts(l, i)) i++;
+        if (i == l->splits[r + 1]) return true;
+    }
+    return false;
+}
+
+static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
+{
+    lookup l = {0};
+    hr_tensor *values, *indices;
+    HR_TRY(embedding_describe(k, 1, &l, err));
+    const int64_t nnz = k->input[2]->count, rows = k->input[3]->count - 1;
+    int64_t expected;
+    HR_TRY(hr_dim_mul(rows, l.table.dimension, &expected, err));
+    if (k->input[1]->count != expected)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a gradient for each row");
+    if (is_one_a_row(&l, nnz, rows)) return embedding_pass_rows(k, &l, rows, err);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < nnz; i++) kept += counts(&l, (int32_t)i);
+    for (int64_t i = 0; i < nnz && l.table.max_norm > 0; i++)
+        if (l.ids[i] >= l.table.buckets && counts(&l, (int32_t)i))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected ids below %lld, got %lld",
+                           (long long)l.table.buckets, (long long)l.ids[i]);
+    const bool empty = l.table.buckets > 0 && has_empty_row(&l, rows);
+    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(kept + empty, l.table.dimension), &values, err));
+    HR_TRY(hr_kernel_output(k, 1, HR_SHAPE(kept + empty), &indices, err));
+    float *to = values->data;
+    int64_t *at = indices->data;
+    for (int64_t r = 0; r < rows; r++) spread_row(&l, r, k->input[1]->data, &to, &at);
+    if (empty) {
+        memset(to, 0, (size_t)l.table.dimension * sizeof *to);
+        *at = 0;
+    }
+    return HR_OK;
+}
+
+static hr_status lookup_grad_shape(hr_infer *s, hr_error *err)
+{
+    hr_handle_info table;
+    const bool known = hr_handle_of(hr_node_input(s->node, 0), &table) && table.shape.rank >= 0;
+    if (known && (table.shape.rank != 2 || table.dtype != HR_FLOAT))
+        return hr_infer_refuse(s, err, "a table of float32 [buckets, dim]");
+    s->output[0] = HR_SHAPE(-1, known ? table.shape.dims[1] : -1);
+    s->output[1] = HR_SHAPE(-1);
+    return HR_OK;
+}
+
+static void lookup_gradient(hr_backward *b)
+{
+    const hr_node all[] = {b->input[0], b->grad[0], b->input[1], b->input[2],
+                           b->inputs > 3 ? b->input[3] : (hr_node){0}};
+    const hr_node g =
+        hr_new_node(b->graph, "Headrace>EmbeddingLookupSparseGrad", .inputs = all, .input_count = b->inputs + 1,
+                    HR_ATTRS(*hr_node_attr(b->node, "combiner"), *hr_node_attr(b->node, "max_norm")));
+    b->out[0] = (hr_gradient){g, hr_node_output(g, 1), hr_variable_shape(b->input[0], HR_INT64)};
+}
+
+const hr_graph_op hr_graph_ops_embedding_ops[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Headrace>EmbeddingLookupSparse",
+        .inputs = "resource:resource, ids:int64, row_splits:int32, weights:W*float",
+        .outputs = "output:float",
+        .attrs = "W:int>=0; combiner:string=mean; max_norm:float=0",
+        .traits = HR_STATEFUL | HR_READS_ONLY,
+        .state_size = sizeof(lookup_state),
+        .shape = lookup_shape,
+        .prepare = lookup_prepare,
+        .compute = lookup_compute,
+        .gradient = lookup_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Headrace>EmbeddingLookupSparseGrad",
+        .inputs = "resource:resource, grad:float, ids:int64, row_splits:int32, weights:W*float",
+        .outputs = "values:float, indices:int64",
+        .attrs = "W:int>=0; combiner:string=mean; max_norm:float=0",
+        .traits = HR_STATEFUL | HR_READS_ONLY,
+        .state_size = sizeof(lookup_state),
+        .shape = lookup_grad_shape,
+        .prepare = lookup_prepare,
+        .compute = lookup_grad_compute,
+    },
+    HR_GRAPH_OPS_END,
+};
+
+hr_node hr_embedding_lookup_sparse_with(hr_node table, hr_node ids, hr_node splits, const hr_lookup_opts *opts)
+{
+    static const char *const names[] = {[HR_MEAN] = "mean", [HR_SUM] = "sum", [HR_SQRTN] = "sqrtn"};
+    const hr_lookup_opts o = HR_OPTIONS(hr_lookup_opts, opts);
+    const hr_node all[] = {table, ids, splits, o.weights};
+    if ((unsigned)o.combiner > HR_SQRTN)
+        return hr_node_fail(table.graph, HR_INVALID_ARGUMENT, "graph.attr", "expected a combiner, got %d",
+                            (int)o.combiner);
+    return hr_new_node(table.graph, "Headrace>EmbeddingLookupSparse", .name = o.name, .inputs = all,
+                       .input_count = o.weights.graph ? 4 : 3,
+                       HR_ATTRS(HR_STRING_ATTR("combiner", names[o.combiner]), HR_FLOAT_ATTR("max_norm", o.max_norm)));
+}

@@ -1,0 +1,337 @@
+/* MaxPool, AvgPool, and their derivatives: the greatest value, or the mean, of each window and channel. What lies in the
+ * padding does not count. */
+#include "train/ops/nn/windows.h"
+#include <math.h>
+
+static hr_status pool_read_sizes(hr_node node, const int64_t *ksize, int sizes, const int64_t *stride, int strides,
+                                 hr__windows *w, int64_t *size, hr_error *err)
+{
+    HR_TRY(hr__windows_read_strides(node, stride, strides, w, err));
+    if (sizes != 4)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected 4 numbers in ksize, got %d", sizes);
+    if (ksize[0] != 1 || ksize[w->channel] != 1)
+        return hr_fail(err, HR_UNIMPLEMENTED, "graph.kernel", "expected a ksize of 1 over batch and depth");
+    for (int d = 0; d < 2; d++) {
+        size[d] = ksize[w->axis[d]];
+        if (size[d] < 1 || size[d] > INT32_MAX || w->before[d] >= size[d] || w->after[d] >= size[d])
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected a ksize > 0 and paddings below it");
+    }
+    return HR_OK;
+}
+
+static hr_status pool_read(hr_node node, hr__windows *w, int64_t *size, hr_error *err)
+{
+    int sizes, strides;
+    const int64_t *ksize = hr_attr_ints(node, "ksize", &sizes), *stride = hr_attr_ints(node, "strides", &strides);
+    return pool_read_sizes(node, ksize, sizes, stride, strides, w, size, err);
+}
+
+/* Of MaxPoolV2 and its derivative, whose last two inputs are ksize and strides. */
+static hr_status pool_read_inputs(hr_node node, const hr_tensor *ksize, const hr_tensor *strides, hr__windows *w,
+                                  int64_t *size, hr_error *err)
+{
+    int64_t sizes[4], stride[4];
+    if (ksize->shape.rank != 1 || ksize->count != 4 || strides->shape.rank != 1 || strides->count != 4)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                       "expected 4 numbers in ksize and strides, got %lld, %lld", (long long)ksize->count,
+                       (long long)strides->count);
+    for (int i = 0; i < 4; i++) sizes[i] = hr_int_at(ksize, i), stride[i] = hr_int_at(strides, i);
+    return pool_read_sizes(node, sizes, 4, stride, 4, w, size, err);
+}
+
+/* The shape of the output, and the paddings before. */
+static hr_status pool_out(const hr__windows *w, const int64_t *size, hr_shape in, hr_shape *out, int64_t *before,
+                          hr_error *err)
+{
+    if (in.rank != 4)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected an input of rank 4, got %d", in.rank);
+    *out = in;
+    for (int d = 0; d < 2; d++)
+        HR_TRY(hr__windows_length(w, d, in.dims[w->axis[d]], size[d], &out->dims[w->axis[d]], &before[d], err));
+    return HR_OK;
+}
+
+static hr_status pool_shape(hr_infer *s, hr_error *err)
+{
+    hr__windows w;
+    int64_t size[2], before[2];
+    HR_TRY(pool_read(s->node, &w, size, err));
+    if (s->input[0].rank < 0) return HR_OK;
+    HR_TRY(pool_out(&w, size, s->input[0], &s->output[0], before, err));
+    for (int d = 0; d < 2; d++) /* TensorFlow runs it all the same */
+        if (w.padding != HR__WINDOWS_SAME && s->output[0].dims[w.axis[d]] == 0)
+            return hr_infer_refuse(s, err, "a window within the input");
+    return HR_OK;
+}
+
+static hr_status pool_v2_shape(hr_infer *s, hr_error *err)
+{
+    const hr_tensor *ksize = hr_infer_value(s, 1), *strides = hr_infer_value(s, 2);
+    hr__windows w;
+    int64_t size[2], before[2];
+    if (!ksize || !strides || s->input[0].rank < 0) return HR_OK;
+    HR_TRY(pool_read_inputs(s->node, ksize, strides, &w, size, err));
+    return pool_out(&w, size, s->input[0], &s->output[0], before, err);
+}
+
+static hr_status pool_grad_shape(hr_infer *s, hr_error *err)
+{
+    hr__windows w;
+    int64_t size[2];
+    return pool_read(s->node, &w, size, err);
+}
+
+typedef struct pool_work {
+    const void *x, *g; /* NULL: not needed */
+    void *out;
+    int64_t depth;
+    hr__window_grid grid;
+} pool_work;
+
+/* Forward, an item is a pixel of the output; backward it is an image. Some channels go together, each place of the
+ * window for all of them: channels that lie together become vectors. */
+enum { POOL_BLOCK = 64 };
+#define POOL_CHANNELS(STEP, ...)                                                                                       \
+    if ((STEP) == 1) {                                                                                                 \
+        const int64_t next = 1;                                                                                        \
+        for (int64_t c = 0; c < n; c++) __VA_ARGS__                                                                    \
+    } else {                                                                                                           \
+        const int64_t next = (STEP);                                                                                   \
+        for (int64_t c = 0; c < n; c++) __VA_ARGS__                                                                    \
+    }
+/* TensorFlow takes the first of equal values, and NaN only where there is nothing else. */
+#define FIND_MAX(T, V, S, IS_NAN)                                                                                      \
+    V most[POOL_BLOCK] = {0};                                                                                          \
+    int64_t last_place = -1;                                                                                           \
+    for (int64_t f = 0, at; f < grid->filter[0] * grid->filter[1]; f++) {                                              \
+        if (!hr__window_at(grid, pixel, f, &at)) continue;                                                             \
+        const T *x = (const T *)p->x + at + c0 * grid->of_in.channel;                                                  \
+        const bool is_first = last_place < 0;                                                                          \
+        POOL_CHANNELS(grid->of_in.channel, {                                                                           \
+            const V value = HR_GET(S, x[c * next]);                                                                    \
+            most[c] = is_first || value > most[c] || IS_NAN(most[c]) ? value : most[c];                                \
+        })                                                                                                             \
+        last_place = f;                                                                                                \
+    }
+#define EACH_POOL_BLOCK                                                                                                \
+    for (int64_t c0 = 0, n; n = p->depth - c0 < POOL_BLOCK ? p->depth - c0 : POOL_BLOCK, c0 < p->depth; c0 += n)
+#define MAX_POOL(T, V, U, D, S, IS_NAN, B)                                                                             \
+    static void max_##S(int64_t first, int64_t last, void *user)                                                       \
+    {                                                                                                                  \
+        const pool_work *p = user;                                                                                     \
+        const hr__window_grid *grid = &p->grid;                                                                        \
+        for (int64_t item = first; item < last; item++) {                                                              \
+            const hr__pixel pixel = hr__pixel_of(item, grid->length);                                                  \
+            T *to = (T *)p->out + hr__pixel_at(&grid->of_out, pixel);                                                  \
+            EACH_POOL_BLOCK                                                                                            \
+            {                                                                                                          \
+                FIND_MAX(T, V, S, IS_NAN)                                                                              \
+                for (int64_t c = 0; c < n; c++) to[(c0 + c) * grid->of_out.channel] = HR_PUT(S, T, most[c]);           \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void max_grad_##S(int64_t first, int64_t last, void *user)                                                  \
+    {                                                                                                                  \
+        const pool_work *p = user;                                                                                     \
+        const hr__window_grid *grid = &p->grid;                                                                        \
+        const int64_t pixels = grid->length[0] * grid->length[1];                                                      \
+        for (int64_t item = first * pixels; item < last * pixels; item++) {                                            \
+            const hr__pixel pixel = hr__pixel_of(item, grid->length);                                                  \
+            EACH_POOL_BLOCK                                                                                            \
+            {                                                                                                          \
+                const T *g = (const T *)p->g + hr__pixel_at(&grid->of_out, pixel) + c0 * grid->of_out.channel;         \
+                FIND_MAX(T, V, S, IS_NAN)                                                                              \
+                V left[POOL_BLOCK]; /* of the gradient, until the place is found that it belongs to */                 \
+                for (int64_t c = 0; c < n; c++) left[c] = HR_GET(S, g[c * grid->of_out.channel]);                      \
+                for (int64_t f = 0, at; f <= last_place; f++) {                                                        \
+                    if (!hr__window_at(grid, pixel, f, &at)) continue;                                                 \
+                    const T *x = (const T *)p->x + at + c0 * grid->of_in.channel;                                      \
+                    T *to = (T *)p->out + at + c0 * grid->of_in.channel;                                               \
+                    POOL_CHANNELS(grid->of_in.channel, {                                                               \
+                        const bool here = HR_GET(S, x[c * next]) == most[c] || (f == last_place && IS_NAN(most[c]));   \
+                        const V share = here ? left[c] : 0;                                                            \
+                        to[c * next] = HR_PUT(S, T, (U)HR_GET(S, to[c * next]) + (U)share);                            \
+                        left[c] = here ? 0 : left[c];                                                                  \
+                    })                                                                                                 \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+#define AVG_POOL(T, V, U, D, S, A, B)                                                                                  \
+    static void avg_##S(int64_t first, int64_t last, void *user)                                                       \
+    {                                                                                                                  \
+        const pool_work *p = user;                                                                                     \
+        const hr__window_grid *grid = &p->grid;                                                                        \
+        for (int64_t item = first; item < last; item++) {                                                              \
+            const hr__pixel pixel = hr__pixel_of(item, grid->length);                                                  \
+            T *to = (T *)p->out + hr__pixel_at(&grid->of_out, pixel);                                                  \
+            EACH_POOL_BLOCK                                                                                            \
+            {                                                                                                          \
+                V sum[POOL_BLOCK] = {0};                                                                               \
+                int64_t count = 0;                                                                                     \
+                for (int64_t f = 0, at; f < grid->filter[0] * grid->filter[1]; f++) {                                  \
+                    if (!hr__window_at(grid, pixel, f, &at)) continue;                                                 \
+                    const T *x = (const T *)p->x + at + c0 * grid->of_in.channel;                                      \
+                    POOL_CHANNELS(grid->of_in.channel, { sum[c] += HR_GET(S, x[c * next]); })                          \
+                    count++;                                                                                           \
+                }                                                                                                      \
+                for (int64_t c = 0; c < n; c++) to[(c0 + c) * grid->of_out.channel] = HR_PUT(S, T, sum[c] / (V)count); \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void avg_grad_##S(int64_t first, int64_t last, void *user)                                                  \
+    {                                                                                                                  \
+        const pool_work *p = user;                                                                                     \
+        const hr__window_grid *grid = &p->grid;                                                                        \
+        const int64_t pixels = grid->length[0] * grid->length[1], places = grid->filter[0] * grid->filter[1];          \
+        for (int64_t item = first * pixels; item < last * pixels; item++) {                                            \
+            const hr__pixel pixel = hr__pixel_of(item, grid->length);                                                  \
+            const T *g = (const T *)p->g + hr__pixel_at(&grid->of_out, pixel);                                         \
+            int64_t count = 0, at;                                                                                     \
+            for (int64_t f = 0; f < places; f++) count += hr__window_at(grid, pixel, f, &at);                          \
+            for (int64_t f = 0; f < places; f++) {                                                                     \
+                if (!hr__window_at(grid, pixel, f, &at)) continue;                                                     \
+                T *to = (T *)p->out + at;                                                                              \
+                for (int64_t c = 0; c < p->depth; c++) {                                                               \
+                    const V share = HR_GET(S, g[c * grid->of_out.channel]) / (V)count;                                 \
+                    to[c * grid->of_in.channel] = HR_PUT(S, T, HR_GET(S, to[c * grid->of_in.channel]) + share);        \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+#define NEVER(x) false
+HR_EACH_TYPE(MAX_POOL, isnan, ~, floats, halves)
+HR_EACH_TYPE(MAX_POOL, NEVER, ~, ints)
+HR_EACH_TYPE(AVG_POOL, ~, ~, floats, halves)
+
+/* ---- compute ---- */
+
+typedef void pool_fn(int64_t first, int64_t last, void *user);
+
+static hr_status pool_run(hr_kernel *k, hr_shape in, const hr_tensor *x, const hr_tensor *g, hr_error *err)
+{
+    pool_work p = {.x = x ? x->data : NULL, .g = g ? g->data : NULL};
+    hr__windows w;
+    int64_t size[2];
+    hr_shape shape;
+    hr_tensor *out;
+    if (hr_node_attr(k->node, "ksize"))
+        HR_TRY(pool_read(k->node, &w, size, err));
+    else
+        HR_TRY(pool_read_inputs(k->node, k->input[k->inputs - 2], k->input[k->inputs - 1], &w, size, err));
+    HR_TRY(pool_out(&w, size, in, &shape, p.grid.before, err));
+    if (g && !hr_shape_equal(g->shape, shape))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a gradient shaped as the output");
+    HR_TRY(hr_kernel_output(k, 0, g ? in : shape, &out, err));
+    p.out = out->data;
+    p.depth = in.dims[w.channel];
+    hr__window_grid_of(&w, in, size, shape, &p.grid);
+    if (out->count == 0) return HR_OK;
+    if (g) memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
+    const int64_t pixels = shape.dims[w.axis[0]] * shape.dims[w.axis[1]];
+    const double each = (double)p.depth * (double)size[0] * (double)size[1];
+    hr_kernel_parallel(k, g ? in.dims[0] : in.dims[0] * pixels, g ? each * (double)pixels : each,
+                       (pool_fn *)hr_kernel_chosen(k)->run, &p);
+    return HR_OK;
+}
+
+static hr_status pool_compute(hr_kernel *k, hr_error *err)
+{
+    return pool_run(k, k->input[0]->shape, k->input[0], NULL, err);
+}
+
+static hr_status max_grad_compute(hr_kernel *k, hr_error *err)
+{
+    if (!hr_shape_equal(k->input[1]->shape, k->input[2]->shape))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a gradient shaped as the output");
+    return pool_run(k, k->input[0]->shape, k->input[0], k->input[2], err);
+}
+
+static hr_status avg_grad_compute(hr_kernel *k, hr_error *err)
+{
+    hr_shape in;
+    HR_TRY(hr_shape_input(k->input[0], &in, err));
+    return pool_run(k, in, NULL, k->input[1], err);
+}
+
+/* ---- gradients ---- */
+
+static hr_node pool_node(const hr_backward *b, const char *op, int inputs, const hr_node *input)
+{
+    static const char *const names[] = {"ksize", "strides", "padding", "data_format", "explicit_paddings"};
+    hr_attr attrs[5];
+    int count = 0;
+    for (int i = 0; i < 5; i++)
+        if (hr_node_attr(b->node, names[i])) attrs[count++] = *hr_node_attr(b->node, names[i]);
+    return hr_new_node(b->graph, op, .inputs = input, .input_count = inputs, .attrs = attrs, .attr_count = count);
+}
+
+static void max_gradient(hr_backward *b)
+{
+    const hr_node inputs[] = {b->input[0], b->output[0], b->grad[0]};
+    hr_backward_give(b, 0, pool_node(b, "MaxPoolGrad", 3, inputs));
+}
+
+static void max_v2_gradient(hr_backward *b)
+{
+    const hr_node inputs[] = {b->input[0], b->output[0], b->grad[0], b->input[1], b->input[2]};
+    hr_backward_give(b, 0, pool_node(b, "MaxPoolGradV2", 5, inputs));
+}
+
+static void avg_gradient(hr_backward *b)
+{
+    const hr_node inputs[] = {hr_shape_of(b->input[0]), b->grad[0]};
+    hr_backward_give(b, 0, pool_node(b, "AvgPoolGrad", 2, inputs));
+}
+
+static void avg_grad_gradient(hr_backward *b) { hr_backward_give(b, 1, pool_node(b, "AvgPool", 1, b->grad)); }
+
+#define POOL(NAME, SHAPES, SHAPE, COMPUTE, GRADIENT, ...)                                                              \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = (NAME), .shapes = SHAPES, .shape = SHAPE, .compute = COMPUTE,                \
+        .gradient = GRADIENT, .kernels = HR_KERNELS(__VA_ARGS__),                                                      \
+    }
+
+const hr_graph_op hr_graph_ops_pool_ops[] = {
+    POOL("MaxPool", "[?,?,?,?] -> [?,?,?,?]", pool_shape, pool_compute, max_gradient, max, floats, halves, ints),
+    POOL("MaxPoolGrad", "=0", pool_grad_shape, max_grad_compute, NULL, max_grad, floats, halves, ints),
+    POOL("MaxPoolV2", "[?,?,?,?], [4], [4] -> [?,?,?,?]", pool_v2_shape, pool_compute, max_v2_gradient, max, floats,
+         halves, ints),
+    POOL("MaxPoolGradV2", "=0", NULL, max_grad_compute, NULL, max_grad, floats, halves, ints),
+    POOL("AvgPool", "[?,?,?,?] -> [?,?,?,?]", pool_shape, pool_compute, avg_gradient, avg, floats, halves),
+    POOL("AvgPoolGrad", "?, [?,?,?,?] -> shape(0)", pool_grad_shape, avg_grad_compute, avg_grad_gradient, avg_grad,
+         floats, halves),
+    HR_GRAPH_OPS_END,
+};
+
+hr_node hr_max_pool_with(hr_node x, int64_t height, int64_t width, const hr_image_opts *opts)
+{
+    return hr__windows_node("MaxPool", &x, 1, HR_I64(height, width), &HR_OPTIONS(hr_image_opts, opts));
+}
+
+hr_node hr_avg_pool_with(hr_node x, int64_t height, int64_t width, const hr_image_opts *opts)
+{
+    return hr__windows_node("AvgPool", &x, 1, HR_I64(height, width), &HR_OPTIONS(hr_image_opts, opts));
+}
+
+/* Rows are images of height 1. */
+static hr_node pool_rows(const char *op, hr_node x, int64_t width, const hr_image_opts *opts)
+{
+    hr_image_opts o = HR_OPTIONS(hr_image_opts, opts);
+    const int axis = o.channels_first ? 2 : 1;
+    if (!hr_node_exists(x)) return x;
+    const hr_node image = hr_expand_dims(x, hr_scalar(x.graph, HR_INT32, axis));
+    o.strides[1] = o.strides[0] ? o.strides[0] : width;
+    o.strides[0] = 1;
+    return hr_squeeze(hr__windows_node(op, &image, 1, HR_I64(1, width), &o), HR_I64(axis), 1);
+}
+
+hr_node hr_max_pool1d_with(hr_node x, int64_t width, const hr_image_opts *opts)
+{
+    return pool_rows("MaxPool", x, width, opts);
+}
+
+hr_node hr_avg_pool1d_with(hr_node x, int64_t width, const hr_image_opts *opts)
+{
+    return pool_rows("AvgPool", x, width, opts);
+}

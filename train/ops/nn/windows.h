@@ -1,0 +1,176 @@
+/* Windows over images: strides, dilations and paddings as attributes say, and where a window lies. What convolutions and
+ * pools share. */
+#ifndef HR_WINDOWS_H
+#define HR_WINDOWS_H
+
+#include <headrace/kernels.h>
+#include <headrace/nn.h>
+#include <string.h>
+
+/* Of two dimensions, 0 and 1: height and width. */
+typedef struct hr__windows {
+    int axis[2], channel; /* in the data format */
+    int64_t stride[2], dilation[2], before[2], after[2];
+    enum { HR__WINDOWS_SAME, HR__WINDOWS_VALID, HR__WINDOWS_EXPLICIT } padding;
+} hr__windows;
+
+static inline bool hr__attr_is(hr_node node, const char *attr, const char *word)
+{
+    const hr_view v = hr_attr_string(node, attr);
+    return (size_t)v.size == strlen(word) && memcmp(v.data, word, (size_t)v.size) == 0;
+}
+
+/* The attributes of a node, and strides that it may have as an input. */
+static inline hr_status hr__windows_read_strides(hr_node node, const int64_t *stride, int strides, hr__windows *c,
+                                                 hr_error *err)
+{
+    int dilations, paddings;
+    const int64_t *dilation = hr_attr_ints(node, "dilations", &dilations);
+    const int64_t *padding = hr_attr_ints(node, "explicit_paddings", &paddings);
+    const bool first = hr__attr_is(node, "data_format", "NCHW");
+    *c = (hr__windows){.axis = {1 + first, 2 + first}, .channel = first ? 1 : 3, .padding = HR__WINDOWS_SAME};
+    if (!hr__attr_is(node, "padding", "SAME"))
+        c->padding = hr__attr_is(node, "padding", "VALID") ? HR__WINDOWS_VALID : HR__WINDOWS_EXPLICIT;
+    static const int64_t ones[] = {1, 1, 1, 1};
+    if (!dilation) dilation = ones, dilations = 4; /* pools have none */
+    if (strides != 4 || dilations != 4 || paddings != (c->padding == HR__WINDOWS_EXPLICIT ? 8 : 0))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr",
+                       "expected 4 strides, 4 dilations and %d explicit_paddings",
+                       c->padding == HR__WINDOWS_EXPLICIT ? 8 : 0);
+    if (stride[0] != 1 || stride[c->channel] != 1 || dilation[0] != 1 || dilation[c->channel] != 1)
+        return hr_fail(err, HR_UNIMPLEMENTED, "graph.kernel",
+                       "expected strides and dilations of 1 over batch and depth");
+    for (int d = 0; d < 2; d++) {
+        c->stride[d] = stride[c->axis[d]];
+        c->dilation[d] = dilation[c->axis[d]];
+        if (c->padding == HR__WINDOWS_EXPLICIT)
+            c->before[d] = padding[2 * c->axis[d]], c->after[d] = padding[2 * c->axis[d] + 1];
+        if (c->stride[d] < 1 || c->dilation[d] < 1 || c->stride[d] > INT32_MAX || c->dilation[d] > INT32_MAX ||
+            c->before[d] < 0 || c->after[d] < 0 || c->before[d] > INT32_MAX || c->after[d] > INT32_MAX)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr",
+                           "expected strides and dilations > 0 and paddings >= 0 of at most %d", INT32_MAX);
+    }
+    return HR_OK;
+}
+
+static inline hr_status hr__windows_read(hr_node node, hr__windows *c, hr_error *err)
+{
+    int strides;
+    const int64_t *stride = hr_attr_ints(node, "strides", &strides);
+    return hr__windows_read_strides(node, stride, strides, c, err);
+}
+
+/* The length of the output along one dimension, -1 if unknown, and the padding before it. */
+static inline hr_status hr__windows_length(const hr__windows *c, int d, int64_t in, int64_t filter, int64_t *out,
+                                           int64_t *before, hr_error *err)
+{
+    int64_t reach, padded;
+    *out = -1;
+    *before = c->before[d];
+    if (in < 0 || filter < 0) return HR_OK;
+    HR_TRY(hr_dim_mul(filter ? filter - 1 : 0, c->dilation[d], &reach, err));
+    HR_TRY(hr_dim_add(in, c->before[d] + c->after[d], &padded, err));
+    const int64_t beyond = padded - reach - 1, stride = c->stride[d];
+    *out = c->padding == HR__WINDOWS_SAME ? (in + stride - 1) / stride : (beyond + stride) / stride;
+    if (*out < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "Computed output size would be negative: %lld",
+                       (long long)*out);
+    const int64_t missing = (*out - 1) * c->stride[d] + reach + 1 - in;
+    if (c->padding == HR__WINDOWS_SAME) *before = missing > 0 ? missing / 2 : 0;
+    return HR_OK;
+}
+
+/* How far one goes on in memory, in values, by image, height, width and channel. */
+typedef struct hr__window_steps {
+    int64_t image, pixel[2], channel;
+} hr__window_steps;
+
+static inline hr__window_steps hr__window_steps_of(const hr__windows *w, hr_shape s)
+{
+    const int64_t step[4] = {s.dims[1] * s.dims[2] * s.dims[3], s.dims[2] * s.dims[3], s.dims[3], 1};
+    return (hr__window_steps){step[0], {step[w->axis[0]], step[w->axis[1]]}, step[w->channel]};
+}
+
+/* The windows of one pair of shapes: places of the input, of the output, and of a window. */
+typedef struct hr__window_grid {
+    int64_t images, in[2], length[2], filter[2], stride[2], dilation[2], before[2];
+    hr__window_steps of_in, of_out;
+} hr__window_grid;
+
+static inline void hr__window_grid_of(const hr__windows *w, hr_shape in, const int64_t *filter, hr_shape out,
+                                      hr__window_grid *g)
+{
+    g->images = in.dims[0];
+    for (int d = 0; d < 2; d++) {
+        g->in[d] = in.dims[w->axis[d]];
+        g->length[d] = out.dims[w->axis[d]];
+        g->filter[d] = filter[d];
+        g->stride[d] = w->stride[d];
+        g->dilation[d] = w->dilation[d];
+    }
+    g->of_in = hr__window_steps_of(w, in);
+    g->of_out = hr__window_steps_of(w, out);
+}
+
+/* Pixel number `item` of images of that height and width. */
+typedef struct hr__pixel {
+    int64_t image, h, w;
+} hr__pixel;
+static inline hr__pixel hr__pixel_of(int64_t item, const int64_t *size)
+{
+    return (hr__pixel){item / size[1] / size[0], item / size[1] % size[0], item % size[1]};
+}
+
+static inline int64_t hr__pixel_at(const hr__window_steps *s, hr__pixel p)
+{
+    return p.image * s->image + p.h * s->pixel[0] + p.w * s->pixel[1];
+}
+
+/* Where in the input place `f` of the window of an output pixel lies; false: in the padding. */
+static inline bool hr__window_at(const hr__window_grid *g, hr__pixel out, int64_t f, int64_t *at)
+{
+    const int64_t h = out.h * g->stride[0] - g->before[0] + f / g->filter[1] * g->dilation[0];
+    const int64_t w = out.w * g->stride[1] - g->before[1] + f % g->filter[1] * g->dilation[1];
+    if (h < 0 || h >= g->in[0] || w < 0 || w >= g->in[1]) return false;
+    *at = hr__pixel_at(&g->of_in, (hr__pixel){out.image, h, w});
+    return true;
+}
+
+/* ---- constructors ---- */
+
+/* The two numbers of options as the four of an attribute. */
+static inline void hr__windows_pair(const int64_t *given, const int64_t *otherwise, bool channels_first, int64_t *out)
+{
+    const int64_t h = given[0] ? given[0] : otherwise[0], w = given[1] ? given[1] : given[0] ? h : otherwise[1];
+    out[0] = out[1] = out[3] = 1;
+    out[1 + channels_first] = h;
+    out[2 + channels_first] = w;
+}
+
+/* A node of windows as `o` says. `size`: a pool's window; NULL: a convolution. */
+static inline hr_node hr__windows_node(const char *op, const hr_node *inputs, int input_count, const int64_t *size,
+                                       const hr_image_opts *o)
+{
+    static const char *const words[] = {"VALID", "SAME", "EXPLICIT"};
+    static const int64_t ones[] = {1, 1}, same[] = {0, 0};
+    int64_t strides[4], other[4], paddings[8] = {0};
+    const bool is_explicit = o->padding == HR_EXPLICIT;
+    hr__windows_pair(o->strides, size ? size : ones, o->channels_first, strides);
+    hr__windows_pair(size ? same : o->dilations, size ? size : ones, o->channels_first, other);
+    for (int i = 0; i < 4 && o->paddings; i++) paddings[2 + 2 * o->channels_first + i] = o->paddings[i];
+    const hr_attr attrs[] = {
+        HR_INTS_ATTR("strides", strides, 4), HR_INTS_ATTR(size ? "ksize" : "dilations", other, 4),
+        HR_STRING_ATTR("padding", o->padding >= HR_VALID && o->padding <= HR_EXPLICIT ? words[o->padding] : "?"),
+        HR_STRING_ATTR("data_format", o->channels_first ? "NCHW" : "NHWC"),
+        HR_INTS_ATTR("explicit_paddings", paddings, 8)};
+    if (is_explicit && !o->paddings)
+        return hr_node_fail(inputs[0].graph, HR_INVALID_ARGUMENT, "graph.attr",
+                            "%s: expected four .paddings with HR_EXPLICIT, got none", op);
+    if (size && (o->dilations[0] || o->dilations[1]))
+        return hr_node_fail(inputs[0].graph, HR_INVALID_ARGUMENT, "graph.attr",
+                            "%s: expected no dilations, which pools lack", op);
+    return hr_new_node(inputs[0].graph, op, .name = o->name, .inputs = inputs, .input_count = input_count,
+                       .attrs = attrs, .attr_count = is_explicit ? 5 : 4);
+}
+
+#endif

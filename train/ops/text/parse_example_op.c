@@ -1,0 +1,360 @@
+/* ParseExample, ParseExampleV2 and ParseSingleExample: serialized tf.Examples to tensors, by the parser of pipelines. A
+ * run is a pipeline of one element: a batch of records, or one record. */
+#include <headrace/column_kernels.h>
+#include <headrace/data.h>
+#include <headrace/kernels.h>
+#include <headrace/text_ops.h>
+#include <stdio.h>
+
+/* The outputs are, of each sparse feature, all indices, all values, all shapes; then the dense ones; of the ragged ones
+ * all values and all splits. */
+typedef struct parse_sets {
+    int sparse, dense, ragged;
+    const hr_dtype *sparse_types, *dense_types, *ragged_types;
+    const hr_shape *dense_shapes;
+} parse_sets;
+
+static const hr_dtype *parse_types(hr_node node, const char *name, int *count)
+{
+    const hr_attr *a = hr_node_attr(node, name);
+    *count = a ? a->count : 0;
+    return a ? a->types : NULL;
+}
+
+static hr_status parse_read(hr_node node, parse_sets *s, hr_error *err)
+{
+    const hr_attr *shapes = hr_node_attr(node, "dense_shapes");
+    const char *sparse = hr_node_attr(node, "Nsparse") ? "Nsparse" : "num_sparse";
+    int splits;
+    parse_types(node, "ragged_split_types", &splits);
+    s->sparse_types = parse_types(node, "sparse_types", &s->sparse);
+    s->dense_types = parse_types(node, "Tdense", &s->dense);
+    s->ragged_types = parse_types(node, "ragged_value_types", &s->ragged);
+    s->dense_shapes = shapes->shapes;
+    if (shapes->count != s->dense || hr_attr_int(node, sparse) != s->sparse || splits != s->ragged)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr",
+                       "expected %d dense_shapes, %s = %d, %d ragged_split_types", s->dense, sparse, s->sparse,
+                       s->ragged);
+    for (int i = 0; i < s->dense; i++)
+        for (int d = 0; d < (s->dense_shapes[i].rank < 0 ? 1 : s->dense_shapes[i].rank); d++)
+            if (s->dense_shapes[i].rank < 0 || s->dense_shapes[i].rank >= HR_MAX_RANK ||
+                (s->dense_shapes[i].dims[d] < 0 && d > 0))
+                return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr",
+                               "expected dense_shapes that are known but for their first dimension");
+    return HR_OK;
+}
+
+/* `values` after what the serialized input is shaped as. */
+static hr_shape parse_rows_of(hr_shape in, hr_shape values)
+{
+    hr_shape out = {in.rank + values.rank, {in.rank ? in.dims[0] : 0}};
+    for (int d = 0; d < values.rank; d++) out.dims[in.rank + d] = values.dims[d];
+    return out;
+}
+
+static hr_status parse_shape(hr_infer *s, hr_error *err)
+{
+    const hr_shape in = s->input[0];
+    parse_sets p;
+    HR_TRY(parse_read(s->node, &p, err));
+    if (in.rank > 1) return hr_infer_refuse(s, err, "a scalar or a vector of serialized Examples");
+    for (int i = 0; i < p.sparse; i++) {
+        if (in.rank >= 0) s->output[i] = HR_SHAPE(-1, in.rank + 1);
+        s->output[p.sparse + i] = HR_SHAPE(-1);
+        if (in.rank >= 0) s->output[2 * p.sparse + i] = HR_SHAPE(in.rank + 1);
+    }
+    for (int i = 0; in.rank >= 0 && i < p.dense; i++)
+        s->output[3 * p.sparse + i] = parse_rows_of(in, p.dense_shapes[i]);
+    for (int i = 0; i < p.ragged; i++) {
+        hr_shape *values = &s->output[3 * p.sparse + p.dense + i], *splits = values + p.ragged;
+        *values = HR_SHAPE(-1);
+        if (in.rank >= 0) *splits = HR_SHAPE(in.rank && in.dims[0] < 0 ? -1 : in.rank ? in.dims[0] + 1 : 0);
+    }
+    return HR_OK;
+}
+
+/* ---- the spec: sparse, dense, ragged features ---- */
+
+enum { PARSE_SPARSE, PARSE_DENSE, PARSE_RAGGED };
+
+/* Key `i` of a set, and how many there are of the set: attributes of ParseSingleExample, inputs of the others, of which
+ * ParseExample has a scalar for each key. */
+static hr_view parse_key(const hr_kernel *k, const parse_sets *p, int set, int i, int64_t *count)
+{
+    const char *op = hr_node_op(k->node);
+    const hr_attr *attr = hr_node_attr(k->node, set == PARSE_SPARSE ? "sparse_keys" : "dense_keys");
+    const bool by_attr = strcmp(op, "ParseSingleExample") == 0, by_vector = strcmp(op, "ParseExampleV2") == 0;
+    const hr_tensor *in = by_attr ? NULL : k->input[by_vector ? 2 + set : 2 + i + (set ? p->sparse : 0)];
+    *count = by_attr ? attr->count : by_vector ? in->count : i + (in->count == 1);
+    return *count <= i ? hr_text_view("") : by_attr ? attr->strings[i] : ((const hr_view *)in->data)[by_vector ? i : 0];
+}
+
+static hr_status parse_default(const hr_tensor *value, hr_feature *f, hr_error *err)
+{
+    hr_shape merged;
+    if (f->shape.rank > 0 && f->shape.dims[0] < 0) {
+        f->kind = HR_FIXED_LEN_SEQUENCE;
+        f->shape.rank--;
+        memmove(f->shape.dims, f->shape.dims + 1, sizeof *f->shape.dims * (size_t)f->shape.rank);
+        if (value->count != 1)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                           "expected a default of one value for the feature '%s' of any length, got %lld", f->key,
+                           (long long)value->count);
+    } else if (value->count && !hr_shape_merge(value->shape, f->shape, &merged)) {
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a default of the shape of the feature '%s'",
+                       f->key);
+    }
+    if (value->count) f->default_value = value;
+    return HR_OK;
+}
+
+/* Components are called by number, so that one key may be asked for twice. */
+static hr_status parse_spec(hr_kernel *k, const parse_sets *p, hr_feature *f, hr_error *err)
+{
+    const int counts[] = {p->sparse, p->dense, p->ragged}, all = p->sparse + p->dense + p->ragged;
+    const hr_dtype *types[] = {p->sparse_types, p->dense_types, p->ragged_types};
+    char(*names)[16] = hr_kernel_temp(k, sizeof *names * (size_t)(all + 1));
+    int64_t found = 0, bytes = 0;
+    if (!names) return hr_no_memory(err, "a parsing spec");
+    for (int set = 0; set < 3; set++)
+        for (int i = 0; i < counts[set]; i++) bytes += parse_key(k, p, set, i, &found).size + 1;
+    char *key = hr_kernel_temp(k, (size_t)bytes + 1);
+    if (!key) return hr_no_memory(err, "a parsing spec");
+    for (int set = 0, n = 0; set < 3; set++) {
+        for (int i = 0; i < counts[set]; i++, n++, f++) {
+            const hr_view from = parse_key(k, p, set, i, &found);
+            if (set != PARSE_DENSE && found < counts[set]) break;
+            snprintf(names[n], sizeof *names, "%d", n);
+            *f = (hr_feature){.key = key, .name = names[n], .dtype = types[set][i], .kind = HR_VAR_LEN};
+            memcpy(key, from.data, (size_t)from.size);
+            key[from.size] = '\0';
+            key += from.size + 1;
+            if (set == PARSE_RAGGED) f->kind = HR_RAGGED_FEATURE;
+            if (set != PARSE_DENSE) continue;
+            f->kind = HR_FIXED_LEN;
+            f->shape = p->dense_shapes[i];
+            HR_TRY(parse_default(k->input[k->inputs - p->dense + i], f, err));
+        }
+        if (counts[set] && found != counts[set])
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected %d keys, got %lld", counts[set],
+                           (long long)found);
+    }
+    return HR_OK;
+}
+
+/* ---- outputs ---- */
+
+static hr_status parse_ragged(hr_kernel *k, int i, const hr_tensor *t, hr_error *err)
+{
+    const int64_t count = k->input[0]->shape.rank ? k->input[0]->count + 1 : 0;
+    hr_tensor *splits;
+    HR_TRY(hr_kernel_output(k, i, HR_SHAPE(count), &splits, err));
+    for (int64_t row = 0; row < count; row++)
+        HR_TRY(hr_put_int(splits, row, t && t->splits[0] ? t->splits[0][row] : 0, err));
+    return HR_OK;
+}
+
+/* Of component `e`, NULL if there are no records. */
+static hr_status parse_outputs(hr_kernel *k, const parse_sets *p, const hr_element *e, hr_error *err)
+{
+    const hr_shape in = k->input[0]->shape;
+    for (int n = 0; n < p->sparse + p->dense + p->ragged; n++) {
+        const hr_tensor *t = e ? hr_get_at(e, n) : NULL;
+        const void *data = t ? t->data : NULL;
+        const hr_shape values = HR_SHAPE(t ? t->count : 0);
+        const int dense = n - p->sparse, ragged = dense - p->dense;
+        if (n < p->sparse) {
+            const hr_shape shape = t ? t->shape : HR_SHAPE(0, 0);
+            HR_TRY(hr_kernel_copy(k, n, HR_SHAPE(values.dims[0], in.rank + 1), t ? t->indices : NULL, err));
+            HR_TRY(hr_kernel_copy(k, p->sparse + n, values, data, err));
+            HR_TRY(hr_kernel_copy(k, 2 * p->sparse + n, HR_SHAPE(in.rank + 1), shape.dims, err));
+        } else if (ragged < 0) {
+            hr_shape shape = parse_rows_of(in, p->dense_shapes[dense]);
+            for (int d = 0; d < shape.rank; d++)
+                if (shape.dims[d] < 0) shape.dims[d] = 0;
+            HR_TRY(hr_kernel_copy(k, 2 * p->sparse + n, t ? t->shape : shape, data, err));
+        } else {
+            HR_TRY(hr_kernel_copy(k, 2 * p->sparse + n, values, data, err));
+            HR_TRY(parse_ragged(k, 2 * p->sparse + p->ragged + n, t, err));
+        }
+    }
+    return HR_OK;
+}
+
+static hr_status parse_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *records = k->input[0];
+    parse_sets p;
+    HR_TRY(parse_read(k->node, &p, err));
+    if (records->shape.rank > 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a scalar or a vector of serialized Examples");
+    const int features = p.sparse + p.dense + p.ragged;
+    hr_feature *feature = hr_kernel_temp(k, sizeof *feature * (size_t)(features + 1));
+    if (!feature) return hr_no_memory(err, "a parsing spec");
+    HR_TRY(parse_spec(k, &p, feature, err));
+    if (records->count == 0 || features == 0) return parse_outputs(k, &p, NULL, err);
+
+    hr_dataset *ds = records->shape.rank ? hr_batch(hr_from_tensor_slices(records, NULL, 1), records->count)
+                                         : hr_from_tensors(records, NULL, 1);
+    const hr_parse_spec spec = {feature, features};
+    ds = hr_parse_example(ds, &spec, .tf_compat = true);
+    hr_iterator *it = hr_iterate(ds, .workers = &(int){0}, .seed = 1);
+    const hr_element *e;
+    hr_status st = hr_next(it, &e);
+    /* The records before one that fails are a batch, too; the error comes after it. */
+    if (st == HR_OK && records->shape.rank && hr_get_at(e, 0)->shape.dims[0] < records->count) st = hr_next(it, &e);
+    if (st == HR_OK)
+        st = parse_outputs(k, &p, e, err);
+    else if (err)
+        *err = *hr_iterator_error(it);
+    hr_iterator_free(it);
+    return st;
+}
+
+#define PARSE(NAME)                                                                                                    \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = (NAME), .traits = HR_NO_GRADIENT, .shape = parse_shape,                      \
+        .compute = parse_compute,                                                                                      \
+    }
+
+const hr_graph_op hr_graph_ops_parse_example_op[] = {
+    PARSE("ParseExample"),
+    PARSE("ParseExampleV2"),
+    PARSE("ParseSingleExample"),
+    HR_GRAPH_OPS_END,
+};
+
+/* ---- the constructor ---- */
+
+/* What ParseExampleV2 is told of the features of a spec, of each set in their order. */
+typedef struct parse_call {
+    int count[3];
+    hr_view *key[3];
+    hr_dtype *type[3], *splits;
+    hr_shape *shape;
+    hr_node *input;
+} parse_call;
+
+static void parse_call_end(parse_call *p)
+{
+    for (int set = 0; set < 3; set++) {
+        hr_free(p->key[set]);
+        hr_free(p->type[set]);
+    }
+    hr_free(p->splits);
+    hr_free(p->shape);
+    hr_free(p->input);
+}
+
+static bool parse_call_begin(parse_call *p, int features)
+{
+    const size_t n = (size_t)features + 1;
+    *p = (parse_call){.splits = hr_calloc(n, sizeof *p->splits),
+                      .shape = hr_calloc(n, sizeof *p->shape),
+                      .input = hr_calloc(n + 5, sizeof *p->input)};
+    bool whole = p->splits && p->shape && p->input;
+    for (int set = 0; set < 3; set++) {
+        p->key[set] = hr_calloc(n, sizeof *p->key[set]);
+        p->type[set] = hr_calloc(n, sizeof *p->type[set]);
+        whole = whole && p->key[set] && p->type[set];
+    }
+    for (int i = 0; whole && i < features; i++) p->splits[i] = HR_INT32;
+    return whole;
+}
+
+static hr_dtype parse_type_in_file(hr_dtype dtype)
+{
+    if (dtype == HR_STRING) return HR_STRING;
+    return dtype == HR_BOOL || hr_dtype_is_integer(dtype) ? HR_INT64 : HR_FLOAT;
+}
+
+static hr_node parse_const(hr_graph *g, hr_dtype dtype, hr_shape shape, const void *data)
+{
+    static const hr_view nothing; /* as a number: 0 */
+    const hr_tensor value = hr_tensor_of(dtype, shape, data ? data : &nothing);
+    return hr_const(g, &value);
+}
+
+/* The set of a feature; -1: it is refused. */
+static int parse_set_of(hr_graph *g, const hr_feature *f)
+{
+    const bool dense = f->kind == HR_FIXED_LEN || f->kind == HR_FIXED_LEN_SEQUENCE;
+    if (f->key && dense && f->shape.rank >= 0 && f->shape.rank < HR_MAX_RANK - 1) return PARSE_DENSE;
+    if (f->key && f->kind == HR_VAR_LEN) return PARSE_SPARSE;
+    if (f->key && f->kind == HR_RAGGED_FEATURE && f->partition_count == 0) return PARSE_RAGGED;
+    hr_node_fail(
+        g, HR_INVALID_ARGUMENT, "text.feature",
+        "parse_example: feature '%.60s': expected a key, and a fixed or a variable length, or a ragged feature "
+        "without partitions, got another",
+        f->key ? f->key : "");
+    return -1;
+}
+
+static bool parse_call_add(parse_call *p, hr_graph *g, const hr_feature *f)
+{
+    const int set = parse_set_of(g, f);
+    if (set < 0) return false;
+    const int at = p->count[set]++;
+    const hr_dtype type = p->type[set][at] = parse_type_in_file(f->dtype);
+    p->key[set][at] = hr_text_view(f->key);
+    if (set != PARSE_DENSE) return true;
+    hr_shape *shape = &p->shape[at];
+    const bool sequence = f->kind == HR_FIXED_LEN_SEQUENCE;
+    if (sequence) shape->dims[shape->rank++] = -1;
+    for (int d = 0; d < f->shape.rank; d++) shape->dims[shape->rank++] = f->shape.dims[d];
+    p->input[5 + at] = f->default_value ? hr_cast_to(hr_const(g, f->default_value), type)
+                                        : parse_const(g, type, sequence ? HR_SCALAR : HR_SHAPE(0), NULL);
+    return true;
+}
+
+static hr_node parse_call_node(parse_call *p, hr_node serialized)
+{
+    p->input[0] = serialized;
+    p->input[1] = parse_const(serialized.graph, HR_STRING, HR_SHAPE(0), NULL); /* no names */
+    for (int set = 0; set < 3; set++)
+        p->input[2 + set] =
+            parse_const(serialized.graph, HR_STRING, HR_SHAPE(p->count[set]), p->count[set] ? p->key[set] : NULL);
+    const hr_attr shapes = {
+        .name = "dense_shapes", .kind = HR_ATTR_SHAPES, .count = p->count[PARSE_DENSE], .shapes = p->shape};
+    return hr_new_node(serialized.graph, "ParseExampleV2", .name = "ParseExample", .inputs = p->input,
+                       .input_count = 5 + p->count[PARSE_DENSE],
+                       HR_ATTRS(HR_INT_ATTR("num_sparse", p->count[PARSE_SPARSE]),
+                                HR_TYPES_ATTR("sparse_types", p->type[PARSE_SPARSE], p->count[PARSE_SPARSE]),
+                                HR_TYPES_ATTR("Tdense", p->type[PARSE_DENSE], p->count[PARSE_DENSE]),
+                                HR_TYPES_ATTR("ragged_value_types", p->type[PARSE_RAGGED], p->count[PARSE_RAGGED]),
+                                HR_TYPES_ATTR("ragged_split_types", p->splits, p->count[PARSE_RAGGED]), shapes));
+}
+
+/* The nodes of number `at` of its set. */
+static hr_parsed_feature parse_nodes_of(const parse_call *p, hr_node parsed, int set, int at, hr_dtype dtype)
+{
+    const int sparse = p->count[PARSE_SPARSE], ragged = p->count[PARSE_RAGGED];
+    const int values = set == PARSE_SPARSE  ? sparse + at
+                       : set == PARSE_DENSE ? 3 * sparse + at
+                                            : 3 * sparse + p->count[PARSE_DENSE] + at;
+    hr_parsed_feature out = {.values = hr_cast_to(hr_node_output(parsed, values), dtype)};
+    if (set == PARSE_RAGGED) out.row_splits = hr_node_output(parsed, values + ragged);
+    if (set != PARSE_SPARSE) return out;
+    out.indices = hr_node_output(parsed, at);
+    out.dense_shape = hr_node_output(parsed, 2 * sparse + at);
+    return out;
+}
+
+void hr_parse_example_nodes(hr_node serialized, const hr_parse_spec *spec, hr_parsed_feature *out)
+{
+    parse_call p;
+    hr_graph *g = serialized.graph;
+    const int features = spec && out ? spec->features : 0;
+    const hr_node none = hr_node_exists(serialized) ? hr_failed_node(g) : serialized;
+    for (int i = 0; i < features; i++) out[i] = (hr_parsed_feature){.values = none};
+    if (!hr_node_exists(serialized)) return;
+    bool made = parse_call_begin(&p, features);
+    if (!made) hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for a parsing spec");
+    for (int i = 0; i < features && made; i++) made = parse_call_add(&p, g, &spec->feature[i]);
+    const hr_node parsed = made ? parse_call_node(&p, serialized) : none;
+    for (int i = 0, at[3] = {0}; i < features && hr_node_exists(parsed); i++) {
+        const int set = parse_set_of(g, &spec->feature[i]);
+        out[i] = parse_nodes_of(&p, parsed, set, at[set]++, spec->feature[i].dtype);
+    }
+    parse_call_end(&p);
+}

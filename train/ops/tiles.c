@@ -1,0 +1,159 @@
+/* See tiles.h. This file alone is compiled with products and sums fused. */
+#include "train/ops/tiles.h"
+#include "base/cpu.h"
+#include <string.h>
+
+/* ---- the loops, for vectors of a type and a number of them side by side ---- */
+
+/* A number in all places of a vector: GCC and clang take it so, and nothing is subtracted. */
+#define EVERYWHERE(V, x) ((x) - (V){0})
+
+#define TILE_ROWS(NAME, TARGET, V, VECTORS)                                                                            \
+    TARGET static void NAME(const float *const *a, const float *const *b, int64_t count, int64_t depth,                \
+                            float *const *out, bool add)                                                               \
+    {                                                                                                                  \
+        enum { LANES = sizeof(V) / sizeof(float), WIDTH = LANES * (VECTORS) };                                         \
+        V sum[HR__TILE_ROWS][VECTORS];                                                                                 \
+        for (int r = 0; r < HR__TILE_ROWS; r++)                                                                        \
+            for (int c = 0; c < (VECTORS); c++) sum[r][c] = add ? *(const V *)(out[r] + LANES * c) : (V){0};           \
+        for (int64_t i = 0; i < count; i++, a += HR__TILE_ROWS) {                                                      \
+            const float *factor = b[i];                                                                                \
+            for (int64_t k = 0; k < depth; k++, factor += WIDTH) {                                                     \
+                V f[VECTORS];                                                                                          \
+                for (int c = 0; c < (VECTORS); c++) f[c] = *(const V *)(factor + LANES * c);                           \
+                for (int r = 0; r < HR__TILE_ROWS; r++) {                                                              \
+                    const V x = EVERYWHERE(V, a[r][k]);                                                                \
+                    for (int c = 0; c < (VECTORS); c++) sum[r][c] += x * f[c];                                         \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int r = 0; r < HR__TILE_ROWS; r++)                                                                        \
+            for (int c = 0; c < (VECTORS); c++) *(V *)(out[r] + LANES * c) = sum[r][c];                                \
+    }
+
+#define TILE_OUTER(NAME, TARGET, V, VECTORS, ROWS)                                                                     \
+    TARGET static void NAME(const float *const *a, const float *const *b, int64_t count, float *out)                   \
+    {                                                                                                                  \
+        enum { LANES = sizeof(V) / sizeof(float), WIDTH = LANES * (VECTORS) };                                         \
+        V sum[ROWS][VECTORS];                                                                                          \
+        for (int r = 0; r < (ROWS); r++)                                                                               \
+            for (int c = 0; c < (VECTORS); c++) sum[r][c] = *(const V *)(out + WIDTH * r + LANES * c);                 \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            V f[VECTORS];                                                                                              \
+            for (int c = 0; c < (VECTORS); c++) f[c] = *(const V *)(b[i] + LANES * c);                                 \
+            for (int r = 0; r < (ROWS); r++) {                                                                         \
+                const V x = EVERYWHERE(V, a[i][r]);                                                                    \
+                for (int c = 0; c < (VECTORS); c++) sum[r][c] += x * f[c];                                             \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int r = 0; r < (ROWS); r++)                                                                               \
+            for (int c = 0; c < (VECTORS); c++) *(V *)(out + WIDTH * r + LANES * c) = sum[r][c];                       \
+    }
+
+#define TILE(NAME, TARGET, V, VECTORS)                                                                                 \
+    TILE_ROWS(NAME##_rows, TARGET, V, VECTORS)                                                                         \
+    TILE_OUTER(NAME##_outer_6, TARGET, V, VECTORS, HR__TILE_ROWS)                                                      \
+    TILE_OUTER(NAME##_outer_2, TARGET, V, VECTORS, 2)                                                                  \
+    TILE_OUTER(NAME##_outer_1, TARGET, V, VECTORS, 1)
+#define TILE_OF(NAME, V, VECTORS)                                                                                      \
+    {                                                                                                                  \
+        .width = sizeof(V) / sizeof(float) * (VECTORS), .rows = NAME##_rows,                                           \
+        .outer = {NAME##_outer_6, NAME##_outer_2, NAME##_outer_1},                                                     \
+    }
+
+/* ---- of processors ---- */
+
+/* Vectors at any address. */
+typedef float lanes_4 __attribute__((vector_size(16), aligned(4), may_alias));
+
+TILE(portable_8, , lanes_4, 2)
+TILE(portable_4, , lanes_4, 1)
+static const hr__tile portable[HR__TILE_WIDTHS] = {TILE_OF(portable_8, lanes_4, 2), TILE_OF(portable_4, lanes_4, 1),
+                                                   TILE_OF(portable_4, lanes_4, 1)};
+
+#ifdef __x86_64__
+typedef float lanes_8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float lanes_16 __attribute__((vector_size(64), aligned(4), may_alias));
+#define AVX2 __attribute__((target("avx2,fma")))
+#define AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma")))
+
+TILE(avx2_16, AVX2, lanes_8, 2)
+TILE(avx2_8, AVX2, lanes_8, 1)
+TILE(avx512_64, AVX512, lanes_16, 4)
+TILE(avx512_32, AVX512, lanes_16, 2)
+TILE(avx512_16, AVX512, lanes_16, 1)
+static const hr__tile avx2[HR__TILE_WIDTHS] = {TILE_OF(avx2_16, lanes_8, 2), TILE_OF(avx2_8, lanes_8, 1),
+                                               TILE_OF(avx2_8, lanes_8, 1)};
+static const hr__tile avx512[HR__TILE_WIDTHS] = {TILE_OF(avx512_64, lanes_16, 4), TILE_OF(avx512_32, lanes_16, 2),
+                                                 TILE_OF(avx512_16, lanes_16, 1)};
+
+const hr__tile *hr__tiles(void) { return hr__cpu_has(HR__AVX512) ? avx512 : hr__cpu_has(HR__AVX2) ? avx2 : portable; }
+#else
+const hr__tile *hr__tiles(void) { return portable; }
+#endif
+
+const hr__tile *hr__tile_for(int64_t columns)
+{
+    const hr__tile *all = hr__tiles();
+    int i = HR__TILE_WIDTHS - 1;
+    while (i > 0 && all[i].width < columns) i--;
+    return &all[i];
+}
+
+/* ---- panels ---- */
+
+int64_t hr__panels_width(int64_t columns)
+{
+    int64_t all = 0;
+    for (int64_t width; columns > 0; columns -= width) {
+        width = hr__tile_for(columns)->width;
+        all += width;
+    }
+    return all;
+}
+
+int64_t hr__panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, int64_t columns, int64_t column,
+                       float *to)
+{
+    const int64_t width = hr__tile_for(columns - column)->width;
+    const int64_t there = columns - column < width ? columns - column : width;
+    const float *from = b + column * step;
+    if (there < width) memset(to, 0, (size_t)(rows * width) * sizeof *to);
+    if (step == 1) {
+        for (int64_t k = 0; k < rows; k++) memcpy(to + k * width, from + k * row, (size_t)there * sizeof *to);
+        return width;
+    }
+    enum { SOME = 16 }; /* rows at once, which lie together where columns do not */
+    for (int64_t k = 0; k < rows; k += SOME)
+        for (int64_t n = 0; n < there; n++)
+            for (int64_t i = k; i < k + SOME && i < rows; i++) to[i * width + n] = from[n * step + i * row];
+    return width;
+}
+
+/* One tile, what is missing of it beside. */
+static void panel_tile(const hr__tile *tile, const float *const *a, const float *panel, int64_t inner, float *out,
+                       int64_t row, int rows, int64_t columns)
+{
+    float beside[HR__TILE_ROWS * HR__TILE_MAX_WIDTH], *to[HR__TILE_ROWS];
+    const bool whole = rows == HR__TILE_ROWS && columns >= tile->width;
+    for (int r = 0; r < HR__TILE_ROWS; r++) to[r] = whole ? out + r * row : beside + r * tile->width;
+    tile->rows(a, &panel, 1, inner, to, false);
+    const size_t bytes = (size_t)(columns < tile->width ? columns : tile->width) * sizeof *out;
+    for (int r = 0; !whole && r < rows; r++) memcpy(out + r * row, to[r], bytes);
+}
+
+void hr__panels_product(const float *a, int64_t a_row, int64_t rows, int64_t inner, const float *panels,
+                        int64_t columns, float *out)
+{
+    for (int64_t n = 0; n < columns;) {
+        const hr__tile *tile = hr__tile_for(columns - n);
+        for (int64_t m = 0; m < rows; m += HR__TILE_ROWS) {
+            const int there = rows - m < HR__TILE_ROWS ? (int)(rows - m) : HR__TILE_ROWS;
+            const float *at[HR__TILE_ROWS];
+            for (int r = 0; r < HR__TILE_ROWS; r++) at[r] = a + (m + (r < there ? r : 0)) * a_row;
+            panel_tile(tile, at, panels, inner, out + m * columns + n, columns, there, columns - n);
+        }
+        panels += inner * tile->width;
+        n += tile->width;
+    }
+}

@@ -1,0 +1,176 @@
+/* Serialized summaries of one value: the tag, then the field of the value, which other code has packed. */
+#include <headrace/summary.h>
+#include "base/hash_map.h"
+#include "proto/event.pb-c.h"
+#include "proto/message.h"
+#include "train/summary/histogram.h"
+#include "train/summary/png.h"
+#include <string.h>
+
+/* Fields of tensorflow.Summary.Value and Summary.Image: the number and, below, the type of what follows. */
+enum { VARINT = 0, BYTES = 2, FIXED32 = 5, VALUE = 1, TAG = 1, SIMPLE = 2, IMAGE = 4, HISTO = 5, TENSOR = 8, META = 9 };
+
+typedef struct field {
+    int number, type;
+    uint64_t whole; /* a VARINT or FIXED32 */
+    hr_view bytes;
+} field;
+
+static size_t varint_size(uint64_t v)
+{
+    size_t size = 1;
+    for (; v >= 0x80; v >>= 7) size++;
+    return size;
+}
+
+static size_t field_size(const field *f)
+{
+    if (f->type == FIXED32) return 5;
+    return 1 +
+           (f->type == VARINT ? varint_size(f->whole) : varint_size((uint64_t)f->bytes.size) + (size_t)f->bytes.size);
+}
+
+static char *put_varint(char *to, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7) *to++ = (char)(v | 0x80);
+    *to++ = (char)v;
+    return to;
+}
+
+static char *put_field(char *to, const field *f)
+{
+    *to++ = (char)(f->number << 3 | f->type);
+    if (f->type == VARINT) return put_varint(to, f->whole);
+    if (f->type == FIXED32) {
+        for (int i = 0; i < 4; i++) *to++ = (char)(f->whole >> 8 * i);
+        return to;
+    }
+    to = put_varint(to, (uint64_t)f->bytes.size);
+    if (f->bytes.size) memcpy(to, f->bytes.data, (size_t)f->bytes.size);
+    return to + f->bytes.size;
+}
+
+static hr_status pack(const field *fields, int count, char **bytes, size_t *size, hr_error *err)
+{
+    *size = 0;
+    for (int i = 0; i < count; i++) *size += field_size(&fields[i]);
+    char *to = *bytes = hr_malloc(*size + 1);
+    if (!to) return hr_no_memory(err, "a summary");
+    for (int i = 0; i < count; i++) to = put_field(to, &fields[i]);
+    return HR_OK;
+}
+
+static hr_status lacks(const char *what, hr_error *err)
+{
+    return hr_fail(err, HR_INVALID_ARGUMENT, "summary.argument", "summary: expected %s, got NULL", what);
+}
+
+/* A summary of one value: its tag and these fields. */
+static hr_status pack_value(hr_view tag, field a, const field *b, char **bytes, size_t *size, hr_error *err)
+{
+    char *value;
+    size_t value_size;
+    if (!bytes || !size) return lacks("a place for the bytes", err);
+    const field fields[] = {{TAG, BYTES, 0, tag}, a, b ? *b : a};
+    *bytes = NULL;
+    HR_TRY(pack(fields + (tag.size ? 0 : 1), (b ? 3 : 2) - (tag.size ? 0 : 1), &value, &value_size, err));
+    const hr_status st = pack(&(const field){VALUE, BYTES, 0, {value, (int64_t)value_size}}, 1, bytes, size, err);
+    hr_free(value);
+    return st;
+}
+
+hr_status hr_summary_scalar(hr_view tag, float value, char **bytes, size_t *size, hr_error *err)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return pack_value(tag, (field){SIMPLE, FIXED32, bits, {NULL, 0}}, NULL, bytes, size, err);
+}
+
+hr_status hr_summary_histogram(hr_view tag, const double *values, int64_t count, char **bytes, size_t *size,
+                               hr_error *err)
+{
+    hr__histogram h;
+    Headrace__Proto__Histogram message;
+    if (!bytes || !size || count < 0 || (count > 0 && !values)) return lacks("values, and a place for the bytes", err);
+    *bytes = NULL;
+    HR_TRY(hr__histogram_of(values, count, &h, err));
+    hr__histogram_message(&h, &message);
+    const size_t packed = headrace__proto__histogram__get_packed_size(&message);
+    uint8_t *histo = hr_malloc(packed + 1);
+    hr_status st = histo ? HR_OK : hr_no_memory(err, "a histogram");
+    if (st == HR_OK) {
+        headrace__proto__histogram__pack(&message, histo);
+        st = pack_value(tag, (field){HISTO, BYTES, 0, {(const char *)histo, (int64_t)packed}}, NULL, bytes, size, err);
+    }
+    hr_free(histo);
+    hr__histogram_clear(&h);
+    return st;
+}
+
+hr_status hr_summary_tensor(hr_view tag, hr_view tensor, hr_view metadata, char **bytes, size_t *size, hr_error *err)
+{
+    return pack_value(tag, (field){TENSOR, BYTES, 0, tensor}, &(const field){META, BYTES, 0, metadata}, bytes, size,
+                      err);
+}
+
+hr_status hr_summary_image(hr_view tag, int64_t height, int64_t width, int channels, const uint8_t *pixels,
+                           char **bytes, size_t *size, hr_error *err)
+{
+    char *png, *image = NULL;
+    size_t png_size, image_size;
+    if (!bytes || !size || !pixels) return lacks("pixels, and a place for the bytes", err);
+    *bytes = NULL;
+    HR_TRY(hr__png_of(height, width, channels, pixels, &png, &png_size, err));
+    const field fields[] = {{1, VARINT, (uint64_t)height, {NULL, 0}},
+                            {2, VARINT, (uint64_t)width, {NULL, 0}},
+                            {3, VARINT, (uint64_t)channels, {NULL, 0}},
+                            {4, BYTES, 0, {png, (int64_t)png_size}}};
+    hr_status st = pack(fields, 4, &image, &image_size, err);
+    if (st == HR_OK)
+        st = pack_value(tag, (field){IMAGE, BYTES, 0, {image, (int64_t)image_size}}, NULL, bytes, size, err);
+    hr_free(image);
+    hr_free(png);
+    return st;
+}
+
+/* ---- several as one ---- */
+
+static hr_status note_tags(hr__map *tags, hr_view summary, hr_error *err)
+{
+    ProtobufCMessage *message;
+    hr_status st = hr__message_read(&headrace__proto__summary__descriptor, summary, &message, NULL);
+    if (st != HR_OK)
+        return hr_fail(err, st == HR_RESOURCE_EXHAUSTED ? st : HR_INVALID_ARGUMENT, "summary.merge",
+                       "Could not parse one of the summary inputs");
+    const Headrace__Proto__Summary *s = (const void *)message;
+    for (size_t i = 0; i < s->n_value && st == HR_OK; i++) {
+        const char *tag = s->value[i]->tag;
+        if (tag[0]) st = hr__map_add(tags, tag, strlen(tag), 0, err);
+        if (st == HR_ALREADY_EXISTS)
+            st =
+                hr_fail(err, HR_INVALID_ARGUMENT, "summary.merge", "Duplicate tag %.200s found in summary inputs", tag);
+    }
+    hr__message_free(message);
+    return st;
+}
+
+hr_status hr_summary_merge(const hr_view *summaries, int64_t count, char **bytes, size_t *size, hr_error *err)
+{
+    hr__map tags = {0};
+    hr_status st = HR_OK;
+    if (!bytes || !size || count < 0 || (count > 0 && !summaries))
+        return lacks("summaries, and a place for the bytes", err);
+    *bytes = NULL;
+    *size = 0;
+    for (int64_t i = 0; i < count && st == HR_OK; i++) {
+        st = note_tags(&tags, summaries[i], err);
+        *size += (size_t)summaries[i].size;
+    }
+    hr__map_free(&tags);
+    if (st != HR_OK) return st;
+    char *to = *bytes = hr_malloc(*size + 1);
+    if (!to) return hr_no_memory(err, "a summary");
+    for (int64_t i = 0; i < count; to += summaries[i++].size)
+        if (summaries[i].size) memcpy(to, summaries[i].data, (size_t)summaries[i].size);
+    return HR_OK;
+}
