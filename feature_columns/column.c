@@ -113,6 +113,11 @@ const hr_feature *hr_feature_column_read(const hr_feature_column *column, int i)
 
 uint64_t hr__column_digest(const hr_feature_column *column) { return column->digest; }
 
+bool hr_feature_columns_equal(const hr_feature_column *a, const hr_feature_column *b)
+{
+    return a && b && !a->failed && !b->failed && a->digest == b->digest;
+}
+
 /* ---- for describe ---- */
 
 hr_column_info *hr_column_describe(hr_column_builder *out) { return &out->column->info; }

@@ -1,7 +1,7 @@
-/* The column kit: for those who write a kind of feature column. It has three headers. This one has the descriptor, and
+/* The column kit: for those who write a kind of feature column. It has four headers. This one has the descriptor, and
  * the calls for describe and transform. <headrace/column_kernels.h> has the arithmetic of ids.
- * <headrace/column_config.h> reads columns from config files and writes them. The library's own kinds include these
- * three only; a test compiles them that way.
+ * <headrace/column_config.h> reads columns from config files and writes them. <headrace/column_graph.h> makes them nodes
+ * of a graph. The library's own kinds include these four only; a test compiles them that way.
  *
  * A column reads raw features (components of parsed rows) and other columns. It makes a batch of ids, with or without
  * weights, or of float32 values. It works on a whole batch, on any thread, and depends on nothing but its arguments.
@@ -11,6 +11,9 @@
 #define HR_COLUMN_H
 
 #include <headrace/feature_columns.h>
+
+struct hr_column_graph;
+struct hr_column_nodes;
 
 #ifdef __cplusplus
 extern "C" {
@@ -75,6 +78,11 @@ typedef struct hr_column_kind {
 
     /* How config files describe such a column (<headrace/column_config.h>); NULL: they cannot. */
     const struct hr_column_config *config;
+
+    /* The same as transform, as nodes of a graph (<headrace/column_graph.h>). In `out` nothing is set. NULL: a graph
+     * cannot compute such a column, unless transform is NULL, too: then the nodes are those of source 0. */
+    hr_status (*to_graph)(const void *spec, const struct hr_column_graph *g, const struct hr_column_nodes *in,
+                          struct hr_column_nodes *out, hr_error *err);
 } hr_column_kind;
 
 /* Gives a column of this kind. Takes the sources; copies the spec by spec_copy. If sources have failed, gives the first
@@ -114,6 +122,9 @@ HR_API const hr_column_kind *hr_feature_column_kind(const hr_feature_column *col
 HR_API const void *hr_feature_column_spec(const hr_feature_column *column);
 HR_API hr_feature_column *hr_feature_column_source(const hr_feature_column *column, int i); /* borrows; NULL: none */
 HR_API const hr_feature *hr_feature_column_read(const hr_feature_column *column, int i);    /* borrows; NULL: none */
+
+/* Both are sound, and equal in all that a column is made of: their results are the same. */
+HR_API bool hr_feature_columns_equal(const hr_feature_column *a, const hr_feature_column *b);
 
 /* Checks that several kinds make. `what` names the column in the message. They refuse a key that is NULL or "" (kind
  * column.key), a dimension below 1 (column.shape), a source without ids (column.source), and a source with steps

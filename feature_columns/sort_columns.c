@@ -122,6 +122,9 @@ hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_f
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.empty_list",
                        "feature columns: expected one or more, got none");
     for (int i = 0; i < list.count; i++) {
+        if (!list.column || !list.column[i])
+            return hr_fail(err, HR_INVALID_ARGUMENT, "column.empty_list",
+                           "feature columns: expected %d columns, got NULL for column %d", list.count, i);
         const hr_error *failed = hr_feature_column_error(list.column[i]);
         if (failed && err) *err = *failed;
         if (failed) return failed->code;

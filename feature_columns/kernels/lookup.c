@@ -111,7 +111,8 @@ static void combine(const bag *b, float *out)
     }
     b->sum(b->row, b->weights, b->count, dimension, out);
     const float by = lookup_divisor(b);
-    for (int64_t d = 0; d < dimension && by != 1; d++) out[d] /= by;
+    /* As div_no_nan: the squares of tiny weights sum to 0. */
+    for (int64_t d = 0; d < dimension && by != 1; d++) out[d] = by == 0 ? 0 : out[d] / by;
 }
 
 /* Almost always all are in range: that is asked without looking at rows. An id without weight is not looked up, and may

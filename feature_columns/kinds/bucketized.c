@@ -2,6 +2,7 @@
  * its bucket plus i times the number of buckets, so that the one-hot of all ids is the dense form. */
 #include "feature_columns/kinds/numeric.h"
 
+#include <headrace/column_graph.h>
 #include <math.h>
 
 typedef struct bucketized_spec {
@@ -83,6 +84,32 @@ static hr_status bucketized_transform(const void *spec, hr_column_work *w, const
     return HR_OK;
 }
 
+/* Component i's buckets begin at i (count + 1); every place of a row has an id. */
+static hr_status bucketized_to_graph(const void *spec, const hr_column_graph *g, const hr_column_nodes *in,
+                                     hr_column_nodes *out, hr_error *err)
+{
+    const bucketized_spec *s = spec;
+    const int64_t all = -1, width = in->width;
+    hr_tensor first;
+    HR_TRY(hr_tensor_new(&first, HR_INT64, HR_SHAPE(width), err));
+    for (int64_t i = 0; i < width; i++) ((int64_t *)first.data)[i] = i * (s->count + 1);
+    const hr_column_node begin = hr_column_constant(g, &first);
+    hr_tensor_clear(&first);
+    const hr_tensor flat = hr_tensor_of(HR_INT64, HR_SHAPE(1), &all);
+    hr_column_node ids = hr_column_op(g, "Bucketize", HR_COLUMN_INPUTS(in->values),
+                                      HR_COLUMN_ATTRS(HR_COLUMN_FLOATS_ATTR("boundaries", s->boundaries, s->count)));
+    ids = hr_column_cast(g, ids, HR_INT32, HR_INT64);
+    ids = HR_COLUMN_APPLY(g, "AddV2", ids, begin);
+    const hr_column_node here = HR_COLUMN_APPLY(g, "GreaterEqual", ids, hr_column_int64_constant(g, 0));
+    out->dtype = HR_INT64;
+    out->all_count = true;
+    out->values = HR_COLUMN_APPLY(g, "Reshape", ids, hr_column_constant(g, &flat));
+    out->indices = HR_COLUMN_APPLY(g, "Where", here);
+    out->dense_shape =
+        hr_column_op(g, "Shape", HR_COLUMN_INPUTS(ids), HR_COLUMN_ATTRS(HR_COLUMN_TYPE_ATTR("out_type", HR_INT64)));
+    return HR_OK;
+}
+
 static const hr_column_config bucketized_config; /* below */
 
 const hr_column_kind hr_column_kind_bucketized = {
@@ -94,6 +121,7 @@ const hr_column_kind hr_column_kind_bucketized = {
     .describe = bucketized_describe,
     .transform = bucketized_transform,
     .config = &bucketized_config,
+    .to_graph = bucketized_to_graph,
 };
 
 hr_feature_column *hr_bucketized_column(hr_feature_column *source, const float *boundaries, int count)

@@ -2,7 +2,7 @@
  * before dense ones, each in the order of the keys; the last input varies fastest; the hash is a chain of
  * FingerprintCat64 that begins with hash_key. A cross among the keys is replaced by its own keys. */
 #include <headrace/column_config.h>
-#include <headrace/column_kernels.h>
+#include <headrace/column_graph.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -157,9 +157,8 @@ static uint64_t truncated(double value)
     return UINT64_C(1) << 63;
 }
 
-static hr_status refuse_floats(const crossed_spec *s, hr_column_work *w, const cross_leaf *leaf, hr_error *err)
+static hr_status refuse_floats(const cross_leaf *leaf, hr_error *err)
 {
-    if (s->tf_compat || hr_column_tf_compat(w)) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "column.cross_float",
                    "crossed_column: feature '%s': expected strings or integers, got floats, of which only the integer "
                    "part would count; cross a bucketized_column of it",
@@ -180,7 +179,7 @@ static hr_status hash_input(const crossed_spec *s, hr_column_work *w, const cros
     if (v->dtype == HR_STRING) {
         hr_fingerprint64_many(v->values, v->count, hashes);
     } else if (crossed_is_float(v->dtype)) {
-        HR_TRY(refuse_floats(s, w, leaf, err));
+        if (!s->tf_compat && !hr_column_tf_compat(w)) return refuse_floats(leaf, err);
         for (int64_t i = 0; i < v->count; i++)
             hashes[i] = truncated(v->dtype == HR_FLOAT ? (double)((const float *)v->values)[i]
                                                        : ((const double *)v->values)[i]);
@@ -214,6 +213,44 @@ static hr_status crossed_transform(const void *spec, hr_column_work *w, const hr
     return hr_column_cross(w, input, s->leaves, s->hash_key, s->buckets, in[0].rows, out, err);
 }
 
+/* What SparseCross takes of a leaf: strings, or int64. */
+static hr_status cross_values_to_graph(const crossed_spec *s, const hr_column_graph *g, const cross_leaf *leaf,
+                                       const hr_column_nodes *in, hr_column_node *values, hr_dtype *type, hr_error *err)
+{
+    if (crossed_is_float(in->dtype) && !s->tf_compat) return refuse_floats(leaf, err);
+    *type = in->dtype == HR_STRING ? HR_STRING : HR_INT64;
+    *values = hr_column_cast(g, in->values, in->dtype, *type);
+    return HR_OK;
+}
+
+static hr_status crossed_to_graph(const void *spec, const hr_column_graph *g, const hr_column_nodes *in,
+                                  hr_column_nodes *out, hr_error *err)
+{
+    const crossed_spec *s = spec;
+    hr_column_node input[3 * MAX_KEYS];
+    hr_dtype type[MAX_KEYS];
+    for (int i = 0, raw = 0; i < s->leaves; i++) {
+        const cross_leaf *leaf = &s->leaf[i];
+        const hr_column_nodes *v = leaf->key ? &in[raw++] : &in[s->raws + leaf->source];
+        input[i] = v->indices;
+        HR_TRY(cross_values_to_graph(s, g, leaf, v, &input[s->leaves + i], &type[i], err));
+        input[2 * s->leaves + i] = v->dense_shape;
+    }
+    const hr_column_node cross = hr_column_op(
+        g, "SparseCross", input, 3 * s->leaves,
+        HR_COLUMN_ATTRS(HR_COLUMN_INT_ATTR("N", s->leaves), HR_COLUMN_TYPES_ATTR("sparse_types", type, s->leaves),
+                        HR_COLUMN_TYPES_ATTR("dense_types", NULL, 0), HR_COLUMN_BOOL_ATTR("hashed_output", true),
+                        HR_COLUMN_INT_ATTR("num_buckets", s->size),
+                        HR_COLUMN_INT_ATTR("hash_key", (int64_t)s->hash_key), HR_COLUMN_TYPE_ATTR("out_type", HR_INT64),
+                        HR_COLUMN_TYPE_ATTR("internal_type", HR_INT64)));
+    *out = (hr_column_nodes){.dtype = HR_INT64,
+                             .all_count = true,
+                             .values = hr_column_output(cross, 1),
+                             .indices = cross,
+                             .dense_shape = hr_column_output(cross, 2)};
+    return HR_OK;
+}
+
 static const hr_column_config crossed_config; /* below */
 
 const hr_column_kind hr_column_kind_crossed = {
@@ -226,6 +263,7 @@ const hr_column_kind hr_column_kind_crossed = {
     .accept = crossed_accept,
     .transform = crossed_transform,
     .config = &crossed_config,
+    .to_graph = crossed_to_graph,
 };
 
 /* ---- the constructor ---- */

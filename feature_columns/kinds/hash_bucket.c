@@ -1,7 +1,7 @@
 /* categorical_column_with_hash_bucket: Fingerprint64 of the bytes, or of an integer's decimal text, modulo the number
  * of buckets. Strings are hashed where they lie. */
 #include <headrace/column_config.h>
-#include <headrace/column_kernels.h>
+#include <headrace/column_graph.h>
 
 enum { BLOCK = 64 };
 
@@ -74,6 +74,21 @@ static hr_status hash_transform(const void *spec, hr_column_work *w, const hr_co
     return HR_OK;
 }
 
+static hr_status hash_to_graph(const void *spec, const hr_column_graph *g, const hr_column_nodes *in,
+                               hr_column_nodes *out, hr_error *err)
+{
+    (void)err;
+    const hash_spec *s = spec;
+    hr_column_node words = in->values;
+    if (s->dtype != HR_STRING) words = HR_COLUMN_APPLY(g, "AsString", words);
+    *out = *in;
+    out->dtype = HR_INT64;
+    out->all_count = true;
+    out->values = hr_column_op(g, "StringToHashBucketFast", HR_COLUMN_INPUTS(words),
+                               HR_COLUMN_ATTRS(HR_COLUMN_INT_ATTR("num_buckets", s->size)));
+    return HR_OK;
+}
+
 static const hr_column_config hash_bucket_config; /* below */
 
 const hr_column_kind hr_column_kind_hash_bucket = {
@@ -86,6 +101,7 @@ const hr_column_kind hr_column_kind_hash_bucket = {
     .accept = hash_accept,
     .transform = hash_transform,
     .config = &hash_bucket_config,
+    .to_graph = hash_to_graph,
 };
 
 hr_feature_column *hr_categorical_column_with_hash_bucket_with(const char *key, int64_t hash_bucket_size,

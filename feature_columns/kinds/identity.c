@@ -1,8 +1,9 @@
 /* categorical_column_with_identity: integers that are ids already. An id out of range is an error that names its
  * record, unless the column has a default value. */
 #include <headrace/column_config.h>
-#include <headrace/column_kernels.h>
+#include <headrace/column_graph.h>
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct identity_spec {
@@ -98,6 +99,32 @@ static hr_status identity_transform(const void *spec, hr_column_work *w, const h
     return HR_OK;
 }
 
+static hr_status identity_to_graph(const void *spec, const hr_column_graph *g, const hr_column_nodes *in,
+                                   hr_column_nodes *out, hr_error *err)
+{
+    (void)err;
+    const identity_spec *s = spec;
+    *out = *in;
+    out->dtype = HR_INT64;
+    const hr_column_node ids = out->values = hr_column_cast(g, in->values, in->dtype, HR_INT64);
+    if (s->tf_compat && !s->has_default) return HR_OK;
+    out->all_count = true;
+    const hr_column_node from = hr_column_int64_constant(g, 0), end = hr_column_int64_constant(g, s->num_buckets);
+    const hr_column_node not_below = HR_COLUMN_APPLY(g, "GreaterEqual", ids, from);
+    const hr_column_node below_end = HR_COLUMN_APPLY(g, "Less", ids, end);
+    const hr_column_node fits = HR_COLUMN_APPLY(g, "LogicalAnd", not_below, below_end);
+    if (s->has_default) {
+        const hr_column_node other = hr_column_int64_constant(g, s->default_value);
+        out->values = HR_COLUMN_APPLY(g, "SelectV2", fits, ids, other);
+        return HR_OK;
+    }
+    char message[256];
+    snprintf(message, sizeof message, "feature '%.120s': expected ids in [0, %lld), got others", s->key,
+             (long long)s->num_buckets);
+    out->values = hr_column_checked(g, ids, fits, message);
+    return HR_OK;
+}
+
 static const hr_column_config identity_config; /* below */
 
 const hr_column_kind hr_column_kind_identity = {
@@ -110,6 +137,7 @@ const hr_column_kind hr_column_kind_identity = {
     .accept = identity_accept,
     .transform = identity_transform,
     .config = &identity_config,
+    .to_graph = identity_to_graph,
 };
 
 hr_feature_column *hr_categorical_column_with_identity_with(const char *key, int64_t num_buckets,

@@ -47,6 +47,28 @@ void hr__normalize_run(const hr__normalize *n, const void *in, hr_dtype dtype, f
         for (int64_t i = 0; i < count; i++) out[i] = (out[i] - n->min) / range;
 }
 
+/* (x - from) / by */
+static hr_column_node moved_and_scaled(const hr_column_graph *g, hr_column_node x, float from, float by)
+{
+    const hr_column_node zero = hr_column_float_constant(g, from), one = hr_column_float_constant(g, by);
+    x = HR_COLUMN_APPLY(g, "Sub", x, zero);
+    return HR_COLUMN_APPLY(g, "RealDiv", x, one);
+}
+
+hr_status hr__normalize_to_graph(const hr__normalize *n, const hr_column_graph *g, const char *what, const char *key,
+                                 hr_dtype dtype, hr_column_node *values, hr_error *err)
+{
+    if (n->fn)
+        return hr_fail(err, HR_UNIMPLEMENTED, "column.to_graph",
+                       "%s '%s': expected a normalizer of constants, which a graph can compute, got a normalizer_fn",
+                       what, key);
+    *values = hr_column_cast(g, *values, dtype, HR_FLOAT);
+    if (n->log1p) *values = HR_COLUMN_APPLY(g, "Log1p", *values);
+    if (n->std != 0) *values = moved_and_scaled(g, *values, n->mean, n->std);
+    if (n->max - n->min != 0) *values = moved_and_scaled(g, *values, n->min, n->max - n->min);
+    return HR_OK;
+}
+
 /* ---- in a config file ---- */
 
 static hr_status read_pair(const hr_config_reader *r, const char *from, const char *to, float *a, float *b,

@@ -3,7 +3,7 @@
 #define HR__NORMALIZE_H
 
 #include <headrace/column_config.h>
-#include <headrace/column_kernels.h>
+#include <headrace/column_graph.h>
 
 /* log1p first, then mean and std, or min and max; or a function in place of all. Zeroed: float32 as it is. */
 typedef struct hr__normalize {
@@ -17,6 +17,9 @@ typedef struct hr__normalize {
 hr_status hr__normalize_check(const hr__normalize *n, const char *what, const char *key, hr_error *err);
 void hr__normalize_mix(const hr__normalize *n, hr_column_builder *out);
 void hr__normalize_run(const hr__normalize *n, const void *in, hr_dtype dtype, float *out, int64_t count);
+/* The same as nodes; a function of the user is refused, with `what` and `key` before the error. */
+hr_status hr__normalize_to_graph(const hr__normalize *n, const hr_column_graph *g, const char *what, const char *key,
+                                 hr_dtype dtype, hr_column_node *values, hr_error *err);
 /* The values are not just converted. */
 bool hr__normalizes(const hr__normalize *n);
 

@@ -154,6 +154,15 @@ static hr_status numeric_transform(const void *spec, hr_column_work *w, const hr
     return HR_OK;
 }
 
+static hr_status numeric_to_graph(const void *spec, const hr_column_graph *g, const hr_column_nodes *in,
+                                  hr_column_nodes *out, hr_error *err)
+{
+    const numeric_spec *s = spec;
+    *out = *in;
+    out->dtype = HR_FLOAT;
+    return hr__normalize_to_graph(&s->normalize, g, "numeric_column", s->key, in->dtype, &out->values, err);
+}
+
 static const hr_column_config numeric_config; /* below */
 
 const hr_column_kind hr_column_kind_numeric = {
@@ -166,6 +175,7 @@ const hr_column_kind hr_column_kind_numeric = {
     .accept = numeric_accept,
     .transform = numeric_transform,
     .config = &numeric_config,
+    .to_graph = numeric_to_graph,
 };
 
 hr_feature_column *hr_numeric_column_with(const char *key, const hr_numeric_column_opts *opts)

@@ -2,7 +2,7 @@
  * every place is a step, also a place without a value, as sparse and dense features may have it. Steps after the last
  * value of a row do not count, as in TensorFlow. */
 #include <headrace/column_config.h>
-#include <headrace/column_kernels.h>
+#include <headrace/column_graph.h>
 
 #include <string.h>
 
@@ -116,6 +116,17 @@ static hr_status sequence_transform(const void *spec, hr_column_work *w, const h
     return HR_OK;
 }
 
+/* Each place of a list is a step. */
+static hr_status sequence_to_graph(const void *spec, const hr_column_graph *g, const hr_column_nodes *in,
+                                   hr_column_nodes *out, hr_error *err)
+{
+    (void)spec;
+    (void)g;
+    (void)err;
+    *out = *in;
+    return HR_OK;
+}
+
 static const hr_column_config sequence_categorical_config; /* below */
 
 const hr_column_kind hr_column_kind_sequence_categorical = {
@@ -124,6 +135,7 @@ const hr_column_kind hr_column_kind_sequence_categorical = {
     .describe = sequence_describe,
     .transform = sequence_transform,
     .config = &sequence_categorical_config,
+    .to_graph = sequence_to_graph,
 };
 
 hr_feature_column *hr_sequence_categorical_column(hr_feature_column *categorical)

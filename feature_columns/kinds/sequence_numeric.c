@@ -1,7 +1,7 @@
 /* sequence_numeric_column: a list of numbers, cut into steps of a fixed number of values. The default value fills an
  * incomplete last step, and the steps that a row does not have. The result has the declared type. */
 #include <headrace/column_config.h>
-#include <headrace/column_kernels.h>
+#include <headrace/column_graph.h>
 #include "feature_columns/kinds/normalize.h"
 
 #include <math.h>
@@ -218,6 +218,51 @@ static hr_status sequence_transform(const void *spec, hr_column_work *w, const h
     return HR_OK;
 }
 
+static hr_column_node default_to_graph(const sequence_spec *s, const hr_column_graph *g)
+{
+    char value[8];
+    sequence_numeric_fill(s, value, 1);
+    const hr_tensor scalar = hr_tensor_of(result_dtype(s), HR_SCALAR, value);
+    return hr_column_constant(g, &scalar);
+}
+
+static hr_column_node int64_vector(const hr_column_graph *g, const int64_t *values, int count)
+{
+    const hr_tensor vector = hr_tensor_of(HR_INT64, HR_SHAPE(count), values);
+    return hr_column_constant(g, &vector);
+}
+
+/* A value at a place that is a multiple of the width begins a step; those after it are of the same one. */
+static hr_status sequence_to_graph(const void *spec, const hr_column_graph *g, const hr_column_nodes *in,
+                                   hr_column_nodes *out, hr_error *err)
+{
+    const sequence_spec *s = spec;
+    const int64_t width = hr_shape_count(s->shape);
+    hr_column_node values = in->values;
+    if (hr__normalizes(&s->normalize))
+        HR_TRY(hr__normalize_to_graph(&s->normalize, g, who, s->key, in->dtype, &values, err));
+    else
+        values = hr_column_cast(g, values, in->dtype, s->dtype);
+    const hr_column_node zero = hr_column_int64_constant(g, 0), one = hr_column_int64_constant(g, 1);
+    const hr_column_node each = hr_column_int64_constant(g, width), flat = int64_vector(g, HR_I64(-1), 1);
+    const hr_column_node place =
+        HR_COLUMN_APPLY(g, "FloorMod", HR_COLUMN_APPLY(g, "GatherV2", in->indices, one, one), each);
+    const hr_column_node begins = HR_COLUMN_APPLY(g, "Equal", place, zero);
+    const hr_column_node begun = HR_COLUMN_APPLY(g, "Cumsum", hr_column_cast(g, begins, HR_BOOL, HR_INT64), zero);
+    const hr_column_node before = HR_COLUMN_APPLY(g, "Mul", HR_COLUMN_APPLY(g, "Sub", begun, one), each);
+    const hr_column_node at = HR_COLUMN_APPLY(g, "AddV2", before, place);
+    const hr_column_node first = HR_COLUMN_APPLY(g, "Reshape", HR_COLUMN_APPLY(g, "Where", begins), flat);
+    const hr_column_node steps =
+        hr_column_op(g, "Shape", HR_COLUMN_INPUTS(first), HR_COLUMN_ATTRS(HR_COLUMN_TYPE_ATTR("out_type", HR_INT64)));
+    const hr_column_node filled =
+        HR_COLUMN_APPLY(g, "SparseToDense", at, HR_COLUMN_APPLY(g, "Mul", steps, each), values, default_to_graph(s, g));
+    *out = (hr_column_nodes){.dtype = result_dtype(s), .width = width};
+    out->values = HR_COLUMN_APPLY(g, "Reshape", filled, int64_vector(g, (const int64_t[]){-1, width}, 2));
+    out->indices = HR_COLUMN_APPLY(g, "FloorDiv", HR_COLUMN_APPLY(g, "GatherV2", in->indices, first, zero),
+                                   int64_vector(g, (const int64_t[]){1, width}, 2));
+    return HR_OK;
+}
+
 static const hr_column_config sequence_numeric_config; /* below */
 
 const hr_column_kind hr_column_kind_sequence_numeric = {
@@ -230,6 +275,7 @@ const hr_column_kind hr_column_kind_sequence_numeric = {
     .accept = sequence_accept,
     .transform = sequence_transform,
     .config = &sequence_numeric_config,
+    .to_graph = sequence_to_graph,
 };
 
 hr_feature_column *hr_sequence_numeric_column_with(const char *key, const hr_sequence_numeric_column_opts *opts)

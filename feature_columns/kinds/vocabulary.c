@@ -100,6 +100,27 @@ hr_status hr__vocabulary_transform(const void *spec, hr_column_work *w, const hr
     return HR_OK;
 }
 
+hr_status hr__vocabulary_to_graph(const void *spec, const hr_column_graph *g, const hr_column_nodes *in,
+                                  hr_column_nodes *out, hr_error *err)
+{
+    (void)err;
+    const hr__vocabulary_spec *s = spec;
+    const bool integers = s->dtype != HR_STRING;
+    const hr_column_node keys = integers ? hr_column_cast(g, in->values, in->dtype, HR_INT64) : in->values;
+    *out = *in;
+    out->dtype = HR_INT64;
+    out->all_count = s->oov > 0 || s->default_value >= 0;
+    out->values = hr_column_look_up(g, keys,
+                                    &(hr_column_vocabulary){
+                                        .words = s->words,
+                                        .integers = integers,
+                                        .file = s->records ? NULL : s->file, /* tables read text */
+                                        .default_value = s->default_value,
+                                        .oov_buckets = s->oov,
+                                    });
+    return HR_OK;
+}
+
 /* ---- the options that both have in a config file ---- */
 
 hr_status hr__vocabulary_read_options(const hr_config_reader *r, hr_dtype dtype, int64_t *missing,

@@ -4,7 +4,7 @@
 #define HR__VOCABULARY_H
 
 #include <headrace/column_config.h>
-#include <headrace/column_kernels.h>
+#include <headrace/column_graph.h>
 
 typedef struct hr__vocabulary_spec {
     const char *key;
@@ -28,6 +28,8 @@ hr_status hr__vocabulary_describe(const void *spec, const hr_feature_column *con
 hr_status hr__vocabulary_accept(const void *spec, const hr_column_values *in, hr_error *err);
 hr_status hr__vocabulary_transform(const void *spec, hr_column_work *w, const hr_column_values *in,
                                    hr_column_values *out, hr_error *err);
+hr_status hr__vocabulary_to_graph(const void *spec, const hr_column_graph *g, const hr_column_nodes *in,
+                                  hr_column_nodes *out, hr_error *err);
 hr__vocabulary_spec hr__vocabulary_new(const char *key, const hr_vocabulary_column_opts *opts);
 
 hr_status hr__vocabulary_read_options(const hr_config_reader *r, hr_dtype dtype, int64_t *missing,

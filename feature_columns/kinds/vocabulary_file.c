@@ -1,7 +1,7 @@
 /* categorical_column_with_vocabulary_file: a word's id is the number of its line. Lines end at '\n'; one '\r' before it
  * is dropped; blanks belong to the word; an empty line is refused. The file is read when the column is made. */
 #include <headrace/column_config.h>
-#include <headrace/column_kernels.h>
+#include <headrace/column_graph.h>
 #include "feature_columns/kinds/vocabulary.h"
 
 static hr_status read_file(hr__vocabulary_spec *s, hr_error *err)
@@ -28,6 +28,7 @@ const hr_column_kind hr_column_kind_vocabulary_file = {
     .accept = hr__vocabulary_accept,
     .transform = hr__vocabulary_transform,
     .config = &vocabulary_file_config,
+    .to_graph = hr__vocabulary_to_graph,
 };
 
 hr_feature_column *hr_categorical_column_with_vocabulary_file_with(const char *key, const char *file,

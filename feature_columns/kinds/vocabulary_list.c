@@ -1,6 +1,6 @@
 /* categorical_column_with_vocabulary_list: a word's id is its place in the list. */
 #include <headrace/column_config.h>
-#include <headrace/column_kernels.h>
+#include <headrace/column_graph.h>
 #include "feature_columns/kinds/vocabulary.h"
 
 #include <string.h>
@@ -24,6 +24,7 @@ const hr_column_kind hr_column_kind_vocabulary_list = {
     .accept = hr__vocabulary_accept,
     .transform = hr__vocabulary_transform,
     .config = &vocabulary_list_config,
+    .to_graph = hr__vocabulary_to_graph,
 };
 
 /* Words of one sort in a column of another: nothing would ever be found. */

@@ -2,8 +2,9 @@
  * together if they have the same place in the row. TensorFlow goes by their order alone and does not notice a
  * difference. */
 #include <headrace/column_config.h>
-#include <headrace/column_kernels.h>
+#include <headrace/column_graph.h>
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct weighted_spec {
@@ -127,6 +128,34 @@ static hr_status weighted_transform(const void *spec, hr_column_work *w, const h
     return HR_OK;
 }
 
+/* Of two nodes: `value`, if both have the same shape and the same values. */
+static hr_column_node if_equal(const hr_column_graph *g, hr_column_node a, hr_column_node b, hr_column_node value,
+                               const char *message)
+{
+    return hr_column_checked(g, value, HR_COLUMN_APPLY(g, "Equal", a, b), message);
+}
+
+/* The numbers of ids and weights first: only then can places be compared. */
+static hr_status weighted_to_graph(const void *spec, const hr_column_graph *g, const hr_column_nodes *in,
+                                   hr_column_nodes *out, hr_error *err)
+{
+    (void)err;
+    const weighted_spec *s = spec;
+    const hr_column_nodes *ids = &in[1];
+    hr_column_node places = in->indices, weights = hr_column_cast(g, in->values, in->dtype, HR_FLOAT);
+    if (!s->tf_compat) {
+        char message[256];
+        snprintf(message, sizeof message, "feature '%.150s': expected a weight for each id, got others", s->key);
+        const hr_column_node many = HR_COLUMN_APPLY(g, "Shape", places);
+        const hr_column_node wanted = HR_COLUMN_APPLY(g, "Shape", ids->indices);
+        places = if_equal(g, many, wanted, places, message);
+        weights = if_equal(g, places, ids->indices, weights, message);
+    }
+    *out = *ids;
+    out->weights = weights;
+    return HR_OK;
+}
+
 static const hr_column_config weighted_config; /* below */
 
 const hr_column_kind hr_column_kind_weighted = {
@@ -139,6 +168,7 @@ const hr_column_kind hr_column_kind_weighted = {
     .accept = weighted_accept,
     .transform = weighted_transform,
     .config = &weighted_config,
+    .to_graph = weighted_to_graph,
 };
 
 hr_feature_column *hr_weighted_categorical_column_with(hr_feature_column *categorical, const char *weight_feature_key,

@@ -12,12 +12,36 @@ hr_node hr_tanh_fn(hr_node x) { return hr_tanh(x); }
 hr_node hr_softplus_fn(hr_node x) { return hr_softplus(x); }
 hr_node hr_softsign_fn(hr_node x) { return hr_softsign(x); }
 
+hr_node hr_leaky_relu_fn(hr_node x) { return hr_leaky_relu(x); }
+hr_node hr_softmax_fn(hr_node x) { return hr_softmax(x); }
+
+hr_node hr_swish_fn(hr_node x)
+{
+    if (!x.graph) return x;
+    hr_name_scope(x.graph, "swish");
+    const hr_node y = hr_mul(x, hr_sigmoid(x));
+    hr_scope_end(x.graph);
+    return y;
+}
+
+hr_node hr_gelu_fn(hr_node x)
+{
+    if (!x.graph) return x;
+    hr_name_scope(x.graph, "gelu");
+    const hr_node share = hr_add(hr_scalar_like(x, 1), hr_erf(hr_div(x, hr_scalar_like(x, 1.4142135623730951))));
+    const hr_node y = hr_mul(hr_mul(hr_scalar_like(x, 0.5), x), share);
+    hr_scope_end(x.graph);
+    return y;
+}
+
 static const struct {
     const char *name;
     hr_activation_fn *fn;
 } activations[] = {
-    {"elu", hr_elu_fn},         {"relu", hr_relu_fn},         {"relu6", hr_relu6_fn},       {"selu", hr_selu_fn},
-    {"sigmoid", hr_sigmoid_fn}, {"softplus", hr_softplus_fn}, {"softsign", hr_softsign_fn}, {"tanh", hr_tanh_fn},
+    {"elu", hr_elu_fn},           {"gelu", hr_gelu_fn},       {"leaky_relu", hr_leaky_relu_fn},
+    {"relu", hr_relu_fn},         {"relu6", hr_relu6_fn},     {"selu", hr_selu_fn},
+    {"sigmoid", hr_sigmoid_fn},   {"softmax", hr_softmax_fn}, {"softplus", hr_softplus_fn},
+    {"softsign", hr_softsign_fn}, {"swish", hr_swish_fn},     {"tanh", hr_tanh_fn},
 };
 enum { ACTIVATIONS = sizeof activations / sizeof *activations };
 

@@ -11,6 +11,8 @@ typedef struct feature {
     char *name;
     hr_node values, row_splits, step_splits;
     bool label;
+    hr_node indices; /* of what the graph makes itself: row and place of each value, or of each step */
+    bool all_count;  /* no id is below 0 */
 } feature;
 
 struct hr_features {
@@ -18,6 +20,7 @@ struct hr_features {
     feature *feature;
     int count, capacity;
     hr__map names; /* to the index */
+    hr_node rows;  /* where the graph makes them itself: how many */
 };
 
 hr_features *hr_features_new(hr_graph *g)
@@ -38,12 +41,17 @@ void hr_features_free(hr_features *features)
 
 static const feature *features_find(const hr_features *features, const char *name)
 {
-    const int i = hr__map_index(&features->names, name);
+    const int i = features && name ? hr__map_index(&features->names, name) : -1;
     return i >= 0 ? &features->feature[i] : NULL;
 }
 
 static hr_status features_add(hr_features *f, feature new)
 {
+    if (!f || !new.name) {
+        hr_node_fail(hr_features_graph(f), HR_INVALID_ARGUMENT, "layers.feature",
+                     "features: expected a name, got NULL");
+        return HR_INVALID_ARGUMENT;
+    }
     if (features_find(f, new.name)) {
         hr_node_fail(f->g, HR_ALREADY_EXISTS, "layers.feature", "features: \"%.60s\" is there already", new.name);
         return HR_ALREADY_EXISTS;
@@ -72,8 +80,16 @@ hr_status hr_features_add(hr_features *f, const char *name, hr_node values, hr_n
 hr_status hr_features_add_sequence(hr_features *f, const char *name, hr_node values, hr_node row_splits,
                                    hr_node step_splits)
 {
-    return features_add(f, (feature){(char *)name, values, row_splits, step_splits, false});
+    return hr__features_add_sparse(f, name, values, row_splits, step_splits, (hr_node){0}, false);
 }
+
+hr_status hr__features_add_sparse(hr_features *f, const char *name, hr_node values, hr_node row_splits,
+                                  hr_node step_splits, hr_node indices, bool all_count)
+{
+    return features_add(f, (feature){(char *)name, values, row_splits, step_splits, false, indices, all_count});
+}
+
+void hr__features_set_rows(hr_features *f, hr_node rows) { f->rows = rows; }
 
 /* ---- from a schema ---- */
 
@@ -137,23 +153,23 @@ hr_features *hr_placeholders_for(hr_graph *g, const hr_schema *schema)
 
 /* ---- looking ---- */
 
-hr_graph *hr_features_graph(const hr_features *features) { return features->g; }
+hr_graph *hr_features_graph(const hr_features *features) { return features ? features->g : NULL; }
 bool hr_features_has(const hr_features *features, const char *name) { return features_find(features, name) != NULL; }
-int hr_features_count(const hr_features *features) { return features->count; }
+int hr_features_count(const hr_features *features) { return features ? features->count : 0; }
 
 const char *hr_features_name(const hr_features *features, int i)
 {
-    return i >= 0 && i < features->count ? features->feature[i].name : NULL;
+    return i >= 0 && i < hr_features_count(features) ? features->feature[i].name : NULL;
 }
 
 hr_node hr_feature_values(const hr_features *features, const char *name)
 {
     const feature *f = features_find(features, name);
     if (f) return f->values;
-    return hr_node_fail(features->g, HR_NOT_FOUND, "layers.feature",
+    return hr_node_fail(hr_features_graph(features), HR_NOT_FOUND, "layers.feature",
                         "features: expected a component \"%.60s\" in the batches, but there is none; does the pipeline "
                         "end with hr_transform_features for these columns?",
-                        name);
+                        name ? name : "");
 }
 
 hr_node hr_feature_row_splits(const hr_features *features, const char *name)
@@ -168,16 +184,30 @@ hr_node hr_feature_step_splits(const hr_features *features, const char *name)
     return f ? f->step_splits : (hr_node){0};
 }
 
+hr_node hr__feature_indices(const hr_features *features, const char *name)
+{
+    const feature *f = features_find(features, name);
+    return f ? f->indices : (hr_node){0};
+}
+
+bool hr__feature_all_count(const hr_features *features, const char *name)
+{
+    const feature *f = features_find(features, name);
+    return f && f->all_count;
+}
+
+hr_node hr__features_rows(const hr_features *features) { return features->rows; }
+
 hr_node hr_label(const hr_features *features)
 {
-    for (int i = 0; i < features->count; i++)
+    for (int i = 0; i < hr_features_count(features); i++)
         if (features->feature[i].label) return features->feature[i].values;
     return (hr_node){0};
 }
 
 /* ---- feeding ---- */
 
-int hr_features_feeds(const hr_features *features) { return 3 * features->count; }
+int hr_features_feeds(const hr_features *features) { return 3 * hr_features_count(features); }
 
 static hr_tensor borrowed(hr_dtype dtype, hr_shape shape, int64_t count, const void *data)
 {
@@ -237,7 +267,10 @@ static bool has_component(const hr_element *e, const char *name)
 
 hr_status hr_feed_element(const hr_features *features, const hr_element *e, hr_feed *feeds, int *count, hr_error *err)
 {
-    *count = 0;
+    if (count) *count = 0;
+    if (!features || !e || !feeds || !count)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "layers.batch",
+                       "feed: expected features, a batch, and a place for the feeds, got NULL");
     for (int i = 0; i < features->count; i++) {
         const feature *f = &features->feature[i];
         const hr_tensor *t = hr_get(e, f->name);

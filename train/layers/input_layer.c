@@ -91,18 +91,12 @@ static hr_node values_form(const hr_features *features, const hr_column_info *in
 hr_node hr__dense_column(const hr_features *features, const hr_column_info *info, bool not_trainable)
 {
     hr_graph *g = hr_features_graph(features);
+    if (!g) return (hr_node){0};
     if (info->dense == HR_COLUMN_VALUES) return values_form(features, info);
-    hr_node ids = hr_feature_values(features, info->component);
-    hr_node splits = info->sequence ? hr_feature_step_splits(features, info->component)
-                                    : hr_feature_row_splits(features, info->component);
-    hr_node weights = info->weights ? hr_feature_values(features, info->weights) : (hr_node){0};
-    if (!hr_node_exists(ids)) return ids;
-    if (!splits.graph)
-        return hr_node_fail(g, HR_INVALID_ARGUMENT, "layers.feature", "%s: expected ids with row splits", info->name);
-    if (info->dense == HR_COLUMN_COUNTS) return hr_multi_hot(ids, splits, weights, info->num_buckets);
-    hr_node table = find_table(g, info, not_trainable);
-    return hr_embedding_lookup_sparse(table, ids, splits, .combiner = info->table.combiner, .weights = weights,
-                                      .max_norm = info->table.max_norm);
+    hr__ids ids;
+    if (hr__ids_of(features, info, info->sequence, &ids) != HR_OK) return hr_failed_node(g);
+    if (info->dense == HR_COLUMN_COUNTS) return hr__ids_count(&ids, info->num_buckets);
+    return hr__ids_look_up(&ids, find_table(g, info, not_trainable), info->table.combiner, info->table.max_norm);
 }
 
 /* ---- all of them ---- */
@@ -123,7 +117,6 @@ static hr_node input_layer_side_by_side(const hr_features *features, const hr_fe
 hr_node hr_input_layer_with(const hr_features *features, hr_column_list columns, const hr_input_layer_opts *opts)
 {
     opts = &HR_OPTIONS(hr_input_layer_opts, opts);
-    char name[HR__NAME];
     hr_error err;
     hr_graph *g = hr_features_graph(features);
     const hr_feature_column **sorted = hr_malloc((size_t)(columns.count + 1) * sizeof *sorted);
@@ -132,7 +125,7 @@ hr_node hr_input_layer_with(const hr_features *features, hr_column_list columns,
     if (hr_sort_columns(columns, opts->tf_compat ? HR_TF_INPUT_LAYER : HR_INPUT_LAYER, sorted, &err) != HR_OK) {
         out = hr_node_fail(g, err.code, err.kind, "input_layer: %s", err.text);
     } else {
-        hr_variable_scope(g, opts->name ? opts->name : hr__unique_scope(g, "input_layer", name));
+        hr__layer_begin(g, opts->name, "input_layer");
         out = input_layer_side_by_side(features, sorted, columns.count, opts);
         hr_scope_end(g);
     }

@@ -256,42 +256,64 @@ static hr_node sparse_categorical_crossentropy(hr_node y, hr_node p, const hr_ke
 /* ---- all of them ---- */
 
 typedef struct keras_loss {
-    const char *class_name, *function, *alias;
+    const char *function; /* the name of the class is the same in other letters: MeanSquaredError */
+    const char *alias, *other;
     keras_rows *rows;
     bool sparse; /* labels are classes */
 } keras_loss;
 
 static const keras_loss keras_losses[] = {
-    {"MeanSquaredError", "mean_squared_error", "mse", squared_error, false},
-    {"MeanAbsoluteError", "mean_absolute_error", "mae", absolute_error, false},
-    {"MeanAbsolutePercentageError", "mean_absolute_percentage_error", "mape", percentage_error, false},
-    {"MeanSquaredLogarithmicError", "mean_squared_logarithmic_error", "msle", logarithmic_error, false},
-    {"Huber", "huber", "huber_loss", keras_huber, false},
-    {"LogCosh", "log_cosh", "logcosh", log_cosh, false},
-    {"Poisson", "poisson", "poisson", poisson, false},
-    {"KLDivergence", "kl_divergence", "kld", kl_divergence, false},
-    {"CosineSimilarity", "cosine_similarity", "cosine_similarity", cosine_similarity, false},
-    {"Hinge", "hinge", "hinge", keras_hinge, false},
-    {"SquaredHinge", "squared_hinge", "squared_hinge", squared_hinge, false},
-    {"CategoricalHinge", "categorical_hinge", "categorical_hinge", categorical_hinge, false},
-    {"BinaryCrossentropy", "binary_crossentropy", "bce", binary_crossentropy, false},
-    {"BinaryFocalCrossentropy", "binary_focal_crossentropy", "binary_focal_crossentropy", binary_focal_crossentropy,
-     false},
-    {"CategoricalCrossentropy", "categorical_crossentropy", "categorical_crossentropy", categorical_crossentropy,
-     false},
-    {"CategoricalFocalCrossentropy", "categorical_focal_crossentropy", "categorical_focal_crossentropy",
-     categorical_focal_crossentropy, false},
-    {"SparseCategoricalCrossentropy", "sparse_categorical_crossentropy", "sparse_categorical_crossentropy",
-     sparse_categorical_crossentropy, true},
+    {"mean_squared_error", "mse", NULL, squared_error, false},
+    {"mean_absolute_error", "mae", NULL, absolute_error, false},
+    {"mean_absolute_percentage_error", "mape", NULL, percentage_error, false},
+    {"mean_squared_logarithmic_error", "msle", NULL, logarithmic_error, false},
+    {"huber", "huber_loss", NULL, keras_huber, false},
+    {"log_cosh", NULL, NULL, log_cosh, false},
+    {"poisson", NULL, NULL, poisson, false},
+    {"kl_divergence", "kld", "kullback_leibler_divergence", kl_divergence, false},
+    {"cosine_similarity", NULL, NULL, cosine_similarity, false},
+    {"hinge", NULL, NULL, keras_hinge, false},
+    {"squared_hinge", NULL, NULL, squared_hinge, false},
+    {"categorical_hinge", NULL, NULL, categorical_hinge, false},
+    {"binary_crossentropy", "bce", NULL, binary_crossentropy, false},
+    {"binary_focal_crossentropy", NULL, NULL, binary_focal_crossentropy, false},
+    {"categorical_crossentropy", NULL, NULL, categorical_crossentropy, false},
+    {"categorical_focal_crossentropy", NULL, NULL, categorical_focal_crossentropy, false},
+    {"sparse_categorical_crossentropy", NULL, NULL, sparse_categorical_crossentropy, true},
 };
+
+static char folded(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+bool hr__same_word(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (*a == '_') a++;
+        while (*b == '_') b++;
+        if (folded(*a) != folded(*b)) return false;
+        if (!*a) return true;
+    }
+}
 
 static const keras_loss *keras_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof keras_losses / sizeof *keras_losses; i++) {
+    for (size_t i = 0; name && i < sizeof keras_losses / sizeof *keras_losses; i++) {
         const keras_loss *l = &keras_losses[i];
-        if (strcmp(name, l->class_name) == 0 || strcmp(name, l->function) == 0 || strcmp(name, l->alias) == 0) return l;
+        if (hr__same_word(name, l->function) || (l->alias && hr__same_word(name, l->alias)) ||
+            (l->other && hr__same_word(name, l->other)))
+            return l;
     }
     return NULL;
+}
+
+const char *hr__keras_function(const char *name)
+{
+    const keras_loss *loss = keras_find(name);
+    return loss ? loss->function : NULL;
+}
+
+hr_node hr__keras_rows(const char *function, hr_node labels, hr_node predictions, const hr_keras_loss_opts *opts)
+{
+    return keras_find(function)->rows(labels, predictions, opts);
 }
 
 /* A last dimension of 1 that only one side has goes away. */
@@ -350,13 +372,14 @@ hr_node hr_keras_loss_with(const char *name, hr_node labels, hr_node predictions
     opts = &HR_OPTIONS(hr_keras_loss_opts, opts);
     hr_graph *g = labels.graph ? labels.graph : predictions.graph;
     if (!hr_node_exists(labels) || !hr_node_exists(predictions)) return hr_failed_node(g);
-    const keras_loss *loss = name ? keras_find(name) : NULL;
+    const keras_loss *loss = keras_find(name);
     if (!loss)
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "layers.loss",
                             "keras_loss: expected the name of a loss, got \"%s\"", name ? name : "");
-    if (opts->reduction == HR_REDUCTION_MEAN)
-        return hr_node_fail(g, HR_INVALID_ARGUMENT, "layers.loss",
-                            "%s: expected a reduction by sum, by batch size or none, got HR_REDUCTION_MEAN", name);
+    if (opts->reduction == HR_REDUCTION_MEAN || (unsigned)opts->reduction > HR_REDUCTION_NONE)
+        return hr_node_fail(
+            g, HR_INVALID_ARGUMENT, "layers.loss", "%s: expected a reduction by sum, by batch size or none, got %s, %d",
+            name, opts->reduction == HR_REDUCTION_MEAN ? "HR_REDUCTION_MEAN" : "no hr_reduction", (int)opts->reduction);
     hr_name_scope(g, opts->name ? opts->name : loss->function);
     hr_node made = keras_made(loss, labels, predictions, opts);
     hr_scope_end(g);

@@ -16,6 +16,8 @@
 #include <headrace/data.h>
 #include <headrace/feature_columns.h>
 #include <headrace/graph.h>
+#include <headrace/network.h>
+#include <headrace/nn.h>
 #include <headrace/ops.h>
 
 #ifdef __cplusplus
@@ -40,6 +42,18 @@ HR_API hr_status hr_features_add(hr_features *features, const char *name, hr_nod
 /* Adds a sequence, which is ragged in two levels: rows of steps, steps of values. Copies the name. */
 HR_API hr_status hr_features_add_sequence(hr_features *features, const char *name, hr_node values, hr_node row_splits,
                                           hr_node step_splits);
+/* Features that the graph makes itself of serialized tf.Examples, string [n]: predictions without a pipeline, and graphs
+ * that can be exported. A ParseExampleV2 of hr_make_parse_example_spec(columns, ...), with its options, and on its
+ * outputs the columns: all that hr_transform_features gives, with equal ids (its .tf_compat counts where a column itself
+ * has it), and the label and the weight column if the
+ * options name them. Layers over such features make TensorFlow's ops only. Vocabularies are tables, which
+ * hr_tables_initializer fills. Gives; NULL: no memory, or `serialized` is no node. HR_UNIMPLEMENTED, "column.to_graph":
+ * ops cannot say what a column does (a normalizer_fn, a kind from outside without to_graph). */
+HR_API hr_features *hr_features_from_examples_with(hr_node serialized, hr_column_list columns,
+                                                   const hr_parse_example_spec_opts *opts);
+#define hr_features_from_examples(...)                                                                                 \
+    HR_CALL2_(hr_features_from_examples_with, hr_parse_example_spec_opts, __VA_ARGS__,                                 \
+              .struct_size = sizeof(hr_parse_example_spec_opts))
 HR_API void hr_features_free(hr_features *features); /* NULL: nothing */
 
 /* The graph of the features (borrows), and whether they have a component of that name. */
@@ -60,34 +74,7 @@ HR_API int hr_features_feeds(const hr_features *features);
 HR_API hr_status hr_feed_element(const hr_features *features, const hr_element *e, hr_feed *feeds, int *count,
                                  hr_error *err);
 
-/* ---- layers ---- */
-
-/* An activation: applied to each value of a layer's output. These have TensorFlow's names and arithmetic. */
-typedef hr_node hr_activation_fn(hr_node x);
-HR_API hr_node hr_relu_fn(hr_node x);
-HR_API hr_node hr_relu6_fn(hr_node x);
-HR_API hr_node hr_elu_fn(hr_node x);
-HR_API hr_node hr_selu_fn(hr_node x);
-HR_API hr_node hr_sigmoid_fn(hr_node x);
-HR_API hr_node hr_tanh_fn(hr_node x);
-HR_API hr_node hr_softplus_fn(hr_node x);
-HR_API hr_node hr_softsign_fn(hr_node x);
-HR_API hr_activation_fn *hr_activation_named(const char *name); /* by name: "relu"; NULL: unknown */
-HR_API const char *hr_activation_name_at(int i);                /* NULL after the last */
-
-typedef struct hr_dense_opts {
-    size_t struct_size;
-    const char *name;                  /* variable scope; default "dense", or "dense_1", ... if taken */
-    hr_activation_fn *activation;      /* default: none */
-    hr_initializer kernel_initializer; /* default: Glorot's uniform */
-    hr_initializer bias_initializer;   /* default: zeros */
-    bool no_bias, not_trainable;
-} hr_dense_opts;
-/* activation(x kernel + bias) [..., units], for x [..., k] and a kernel [k, units], float. The rank of x is at least 2,
- * and all dimensions of x but the first are known; else "layers.shape". */
-HR_API hr_node hr_dense_with(hr_node x, int64_t units, const hr_dense_opts *opts);
-#define hr_dense(...)                                                                                                  \
-    HR_MADE_(HR_CALL2_(hr_dense_with, hr_dense_opts, __VA_ARGS__, .struct_size = sizeof(hr_dense_opts)))
+/* ---- layers over feature columns; others: network.h ---- */
 
 typedef struct hr_input_layer_opts {
     size_t struct_size;
@@ -130,31 +117,6 @@ HR_API hr_node hr_linear_model_with(const hr_features *features, hr_column_list 
 #define hr_linear_model(...)                                                                                           \
     HR_MADE_(HR_CALL2_(hr_linear_model_with, hr_linear_model_opts, __VA_ARGS__,                                        \
                        .struct_size = sizeof(hr_linear_model_opts)))
-
-typedef struct hr_dropout_opts {
-    size_t struct_size;
-    const char *name;
-    int64_t seed; /* 0: from the graph's seed */
-} hr_dropout_opts;
-/* Sets each value to 0 with probability `rate` and divides the others by 1 - rate. `rate` is at least 0 and less than
- * 1; else "layers.rate". */
-HR_API hr_node hr_dropout_with(hr_node x, float rate, const hr_dropout_opts *opts);
-#define hr_dropout(...)                                                                                                \
-    HR_MADE_(HR_CALL2_(hr_dropout_with, hr_dropout_opts, __VA_ARGS__, .struct_size = sizeof(hr_dropout_opts)))
-
-/* ---- regularizers ---- */
-
-/* What a layer's weights cost: l1 * sum |x| + l2 * sum x^2; with `half_l2`, as in tf.nn.l2_loss and slim, the second
- * sum is halved. */
-typedef struct hr_regularizer {
-    float l1, l2;
-    bool half_l2;
-} hr_regularizer;
-HR_API hr_regularizer hr_l1(float l1);
-HR_API hr_regularizer hr_l2(float l2);
-HR_API hr_regularizer hr_l1_l2(float l1, float l2);
-/* The cost of `x`, a scalar. */
-HR_API hr_node hr_regularization_loss(hr_node x, hr_regularizer regularizer);
 
 /* ---- losses: those of tf.losses; the labels are the first argument ---- */
 
@@ -229,6 +191,27 @@ HR_API hr_node hr_weighted_cross_entropy_with_logits(hr_node labels, hr_node log
 /* exp(log_input) - log_input * targets. `full` adds t log(t) - t + log(2 pi t) / 2 for targets t outside of [0, 1]. */
 HR_API hr_node hr_log_poisson_loss(hr_node targets, hr_node log_input, bool full);
 
+typedef struct hr_sampled_loss_opts {
+    size_t struct_size;
+    const char *name; /* name scope; default: the loss's */
+    /* Sampled classes that are true ones do not count; default: of the softmax they do not, of nce they do. */
+    const bool *remove_accidental_hits;
+    const hr_candidates *candidates; /* default: num_sampled of num_classes, hr_sample_candidates' log-uniform ones */
+    int64_t seed;                    /* of these; 0: from the graph's seed */
+} hr_sampled_loss_opts;
+/* For training with many classes: losses, float [n], of the true classes and num_sampled others alone. weights [classes,
+ * width] and biases [classes] are variables, also in pieces, or values, labels [n, k] the k true classes of each row,
+ * int64 or int32, inputs float [n, width]; else "layers.shape". Logits are inputs weights + biases - log(how often the class is expected). nce sums the
+ * sigmoid cross entropies of each class, the softmax divides 1 among the true classes. */
+HR_API hr_node hr_nce_loss_with(hr_node weights, hr_node biases, hr_node labels, hr_node inputs, int64_t num_sampled,
+                                int64_t num_classes, const hr_sampled_loss_opts *opts);
+HR_API hr_node hr_sampled_softmax_loss_with(hr_node weights, hr_node biases, hr_node labels, hr_node inputs,
+                                            int64_t num_sampled, int64_t num_classes, const hr_sampled_loss_opts *opts);
+#define HR_SAMPLED_CALL_(fn, ...)                                                                                      \
+    HR_MADE_(HR_CALL6_(fn##_with, hr_sampled_loss_opts, __VA_ARGS__, .struct_size = sizeof(hr_sampled_loss_opts)))
+#define hr_nce_loss(...) HR_SAMPLED_CALL_(hr_nce_loss, __VA_ARGS__)
+#define hr_sampled_softmax_loss(...) HR_SAMPLED_CALL_(hr_sampled_softmax_loss, __VA_ARGS__)
+
 /* ---- losses: those of tf.keras.losses ---- */
 
 typedef struct hr_keras_loss_opts {
@@ -245,7 +228,7 @@ typedef struct hr_keras_loss_opts {
     const int64_t *ignore_class; /* sparse: rows of this class count nothing; default: none */
 } hr_keras_loss_opts;
 /* A loss by its name in Keras: of the class ("MeanSquaredError"), the function ("mean_squared_error") or the short one
- * ("mse"). With labels y and predictions p, [n, ..., k], losses are made along the last dimension, [n, ...]:
+ * ("mse"); case and '_' do not matter. With labels y and predictions p, [n, ..., k], losses are made along the last dimension, [n, ...]:
  *
  *     mse, mae, mape, msle            means of (p - y)^2, |p - y|, 100 |y - p| / max(|y|, 1e-7),
  *                                     (log(max(p, 1e-7) + 1) - log(max(y, 1e-7) + 1))^2
@@ -300,6 +283,7 @@ typedef struct hr_metric_opts {
     int64_t top_k;           /* of .keras and *top_k*: the k best classes count; default: all, or 5 */
     bool multi_label;        /* auc of predictions [n, labels]: the mean of the labels' areas */
     bool from_logits;        /* auc, entropies: predictions are logits */
+    float label_smoothing;   /* binary and categorical entropy */
 } hr_metric_opts;
 #define HR_METRIC_CALL1_(fn, ...)                                                                                      \
     HR_CALL1_(fn##_with, hr_metric_opts, __VA_ARGS__, .struct_size = sizeof(hr_metric_opts))
@@ -353,7 +337,8 @@ HR_API hr_metric hr_metric_percentage_below_with(hr_node values, float threshold
 HR_METRICS_
 #undef HR_METRIC_
 typedef hr_metric hr_metric_fn(hr_node labels, hr_node predictions, const hr_metric_opts *opts);
-/* The metric of labels and predictions of that name, such as "auc"; NULL: there is none. */
+/* The metric of labels and predictions of that name, such as "auc", or of one that Keras has for it: "AUC", "mse",
+ * "KLDivergence". Case and '_' do not matter. NULL: there is none. */
 HR_API hr_metric_fn *hr_metric_named(const char *name);
 
 /* Labels are classes from 0 to num_classes - 1. The update of mean_iou is the matrix of labels and predictions, that of
@@ -461,15 +446,6 @@ HR_API hr_status hr_binary_scores_result(hr_binary_scores *s, hr_binary_result *
 HR_API void hr_binary_scores_free(hr_binary_scores *s); /* NULL: nothing */
 
 /* The same calls, which tell the line that they are in (graph.h). */
-#define hr_regularization_loss(...) HR_MADE_(hr_regularization_loss(__VA_ARGS__))
-#define hr_relu_fn(...) HR_MADE_(hr_relu_fn(__VA_ARGS__))
-#define hr_relu6_fn(...) HR_MADE_(hr_relu6_fn(__VA_ARGS__))
-#define hr_elu_fn(...) HR_MADE_(hr_elu_fn(__VA_ARGS__))
-#define hr_selu_fn(...) HR_MADE_(hr_selu_fn(__VA_ARGS__))
-#define hr_sigmoid_fn(...) HR_MADE_(hr_sigmoid_fn(__VA_ARGS__))
-#define hr_tanh_fn(...) HR_MADE_(hr_tanh_fn(__VA_ARGS__))
-#define hr_softplus_fn(...) HR_MADE_(hr_softplus_fn(__VA_ARGS__))
-#define hr_softsign_fn(...) HR_MADE_(hr_softsign_fn(__VA_ARGS__))
 #define hr_concatenate_context_input(...) HR_MADE_(hr_concatenate_context_input(__VA_ARGS__))
 #define hr_get_total_loss(...) HR_MADE_(hr_get_total_loss(__VA_ARGS__))
 #define hr_softmax_cross_entropy_with_logits(...) HR_MADE_(hr_softmax_cross_entropy_with_logits(__VA_ARGS__))

@@ -2,28 +2,16 @@
  * together. Columns are added in the order of their names, so that float sums are TensorFlow's. */
 #include "train/layers/layers_internal.h"
 
-/* Where each row's ids begin. Those of a sequence lie in steps, and its rows are rows of steps. */
-static hr_node id_splits(const hr_features *features, const hr_column_info *info)
-{
-    const hr_node rows = hr_feature_row_splits(features, info->component);
-    const hr_node steps = hr_feature_step_splits(features, info->component);
-    return info->sequence && rows.graph && steps.graph ? hr_gather(steps, rows, 0) : rows;
-}
-
-static hr_node look_up(const hr_features *features, const hr_column_info *info, const hr_linear_model_opts *opts,
-                       int64_t units)
+static hr_node sum_of_weights(const hr_features *features, const hr_column_info *info, const hr_linear_model_opts *opts,
+                              int64_t units)
 {
     hr_graph *g = hr_features_graph(features);
-    hr_node ids = hr_feature_values(features, info->component);
-    if (!hr_node_exists(ids)) return ids;
-    hr_node splits = id_splits(features, info);
-    if (!splits.graph)
-        return hr_node_fail(g, HR_INVALID_ARGUMENT, "layers.feature", "%s: expected ids with row splits", info->name);
+    if (!g) return (hr_node){0};
+    hr__ids ids;
+    if (hr__ids_of(features, info, false, &ids) != HR_OK) return hr_failed_node(g);
     hr_node table = hr_get_variable(g, "weights", HR_FLOAT, HR_SHAPE(info->num_buckets, units),
                                     .initializer = hr_zeros(), .not_trainable = opts->not_trainable);
-    hr_node weights = info->weights ? hr_feature_values(features, info->weights) : (hr_node){0};
-    return hr_embedding_lookup_sparse(table, ids, splits, .weights = weights,
-                                      .combiner = opts->sparse_combiner ? *opts->sparse_combiner : HR_SUM);
+    return hr__ids_look_up(&ids, table, opts->sparse_combiner ? *opts->sparse_combiner : HR_SUM, 0);
 }
 
 static hr_node column_sum(const hr_features *features, const hr_column_info *info, const hr_linear_model_opts *opts,
@@ -38,7 +26,7 @@ static hr_node column_sum(const hr_features *features, const hr_column_info *inf
                                                .initializer = hr_zeros(), .not_trainable = opts->not_trainable));
     } else {
         hr_variable_scope(g, info->scope);
-        sum = look_up(features, info, opts, units);
+        sum = sum_of_weights(features, info, opts, units);
     }
     hr_scope_end(g);
     return sum;
@@ -61,7 +49,6 @@ static hr_node sum_columns(const hr_features *features, const hr_feature_column 
 hr_node hr_linear_model_with(const hr_features *features, hr_column_list columns, const hr_linear_model_opts *opts)
 {
     opts = &HR_OPTIONS(hr_linear_model_opts, opts);
-    char name[HR__NAME];
     hr_error err;
     hr_graph *g = hr_features_graph(features);
     const int64_t units = opts->units ? opts->units : 1;
@@ -71,7 +58,7 @@ hr_node hr_linear_model_with(const hr_features *features, hr_column_list columns
     if (hr_sort_columns(columns, HR_LINEAR_MODEL, sorted, &err) != HR_OK) {
         out = hr_node_fail(g, err.code, err.kind, "linear_model: %s", err.text);
     } else {
-        hr_variable_scope(g, opts->name ? opts->name : hr__unique_scope(g, "linear_model", name));
+        hr__layer_begin(g, opts->name, "linear_model");
         out = sum_columns(features, sorted, columns.count, opts, units);
         hr_scope_end(g);
     }

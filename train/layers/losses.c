@@ -1,5 +1,5 @@
-/* Losses: tf.losses. Each is made of ops, in float32 whatever comes in, weighed and reduced by
- * compute_weighted_loss. */
+/* Losses: tf.losses. Each is made of ops, in float32 whatever comes in, but cross entropies in the type of the logits;
+ * weighed and reduced by compute_weighted_loss, in float32. */
 #include "train/layers/layers_internal.h"
 #include <headrace/eager.h>
 
@@ -17,8 +17,7 @@ bool hr__same_shape(hr_node a, hr_node b, const char *what)
     return false;
 }
 
-/* Weights: a scalar, or of the losses' rank with each dimension equal or 1. */
-static bool weights_fit(hr_node losses, hr_node weights)
+bool hr__weights_fit(hr_node losses, hr_node weights, const char *what)
 {
     const hr_shape l = hr_node_shape(losses), w = hr_node_shape(weights);
     if (l.rank < 0 || w.rank <= 0) return true;
@@ -28,8 +27,8 @@ static bool weights_fit(hr_node losses, hr_node weights)
     char first[128], second[128];
     if (!fit)
         hr_node_fail(losses.graph, HR_INVALID_ARGUMENT, "layers.weights",
-                     "loss: expected weights that broadcast to the losses %s, got %s",
-                     hr_shape_text(l, first, sizeof first), hr_shape_text(w, second, sizeof second));
+                     "%s: expected weights that broadcast to %s, got %s", what, hr_shape_text(l, first, sizeof first),
+                     hr_shape_text(w, second, sizeof second));
     return fit;
 }
 
@@ -70,7 +69,7 @@ hr_node hr_compute_weighted_loss_with(hr_node losses, const hr_loss_opts *opts)
 {
     opts = &HR_OPTIONS(hr_loss_opts, opts);
     if (!hr_node_exists(losses)) return losses;
-    if (opts->weights.graph && !weights_fit(losses, opts->weights)) return hr_failed_node(losses.graph);
+    if (opts->weights.graph && !hr__weights_fit(losses, opts->weights, "loss")) return hr_failed_node(losses.graph);
     hr_name_scope(losses.graph, opts->name ? opts->name : "weighted_loss");
     hr_node loss = losses_reduce(losses, opts);
     hr_scope_end(losses.graph);
@@ -146,7 +145,9 @@ static hr_node loss_of(hr_node labels, hr_node predictions, const hr_loss_opts *
         return hr_failed_node(labels.graph ? labels.graph : predictions.graph);
     if (!hr__same_shape(labels, predictions, name)) return hr_failed_node(labels.graph);
     hr_name_scope(labels.graph, opts->name ? opts->name : name);
-    hr_node loss = losses_weigh(losses(hr_cast_to(labels, HR_FLOAT), hr_cast_to(predictions, HR_FLOAT), opts), opts);
+    /* As TensorFlow does: a model in double, or half, has a loss of its type. */
+    const hr_dtype dtype = losses == sigmoid_cross_entropy ? hr__layer_type(predictions) : HR_FLOAT;
+    hr_node loss = losses_weigh(losses(hr_cast_to(labels, dtype), hr_cast_to(predictions, dtype), opts), opts);
     hr_scope_end(labels.graph);
     return loss;
 }
@@ -202,7 +203,8 @@ hr_node hr_mean_pairwise_squared_error_with(hr_node labels, hr_node predictions,
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "layers.shape",
                             "%s: expected rows, a known rank of at least 2, got %d", name,
                             hr_node_shape(predictions).rank);
-    if (opts->weights.graph && !weights_fit(predictions, opts->weights)) return hr_failed_node(g);
+    if (opts->weights.graph && !hr__weights_fit(predictions, opts->weights, "mean_pairwise_squared_error"))
+        return hr_failed_node(g);
     hr_name_scope(g, opts->name ? opts->name : name);
     hr_node difference = hr_sub(hr_cast_to(predictions, HR_FLOAT), hr_cast_to(labels, HR_FLOAT));
     hr_node weights = opts->weights.graph ? hr_cast_to(opts->weights, HR_FLOAT) : (hr_node){0};
@@ -215,7 +217,7 @@ hr_node hr_mean_pairwise_squared_error_with(hr_node labels, hr_node predictions,
 static hr_node softmax_cross_entropy(hr_node labels, hr_node logits, const hr_loss_opts *opts)
 {
     const double s = (double)opts->label_smoothing;
-    labels = hr_cast_to(labels, HR_FLOAT);
+    labels = hr_cast_to(labels, hr__layer_type(logits));
     if (s > 0) {
         const hr_shape shape = hr_node_shape(labels);
         const int64_t classes = shape.rank > 0 ? shape.dims[shape.rank - 1] : -1;
@@ -224,7 +226,7 @@ static hr_node softmax_cross_entropy(hr_node labels, hr_node logits, const hr_lo
                                 "softmax_cross_entropy_loss: expected a known number of classes to smooth labels");
         labels = hr_add(hr_mul(labels, hr_scalar_like(labels, 1 - s)), hr_scalar_like(labels, s / (double)classes));
     }
-    return hr_softmax_cross_entropy(hr_cast_to(logits, HR_FLOAT), hr_stop_gradient(labels));
+    return hr_softmax_cross_entropy(hr_cast_to(logits, hr__layer_type(logits)), hr_stop_gradient(labels));
 }
 
 hr_node hr_softmax_cross_entropy_loss_with(hr_node labels, hr_node logits, const hr_loss_opts *opts)
@@ -251,7 +253,7 @@ static hr_node losses_squeezed(hr_node x, int rank)
 static hr_node sparse_softmax(hr_node labels, hr_node logits)
 {
     const hr_shape shape = hr_node_shape(logits);
-    logits = hr_cast_to(logits, HR_FLOAT);
+    logits = hr_cast_to(logits, hr__layer_type(logits));
     if (shape.rank <= 2) return hr_sparse_softmax_cross_entropy(logits, labels);
     hr_graph *g = logits.graph;
     hr_node rows = hr_reshape(logits, hr_shape_const(g, HR_SHAPE(-1, shape.dims[shape.rank - 1])));

@@ -6,7 +6,7 @@
 
 hr_node hr__metric_total(hr_graph *g, const char *name, hr_dtype dtype, hr_shape shape)
 {
-    return hr_get_variable(g, name, dtype, shape, .initializer = hr_zeros(), .not_trainable = true,
+    return hr_get_variable(g, name, dtype, shape, .initializer = hr_zeros(), .not_trainable = true, .whole = true,
                            .sets = HR_LOCAL_VARIABLES | HR_METRIC_VARIABLES);
 }
 
@@ -14,6 +14,8 @@ hr_metric hr__metric_finish(hr_graph *g, const hr_node *total, const hr_node *ad
 {
     hr_node now[HR__TOTALS] = {{0}}, update[HR__TOTALS] = {{0}};
     hr_metric metric;
+    for (int i = 0; i < count; i++)
+        if (!hr_node_exists(total[i]) || !hr_node_exists(add[i])) return hr__metric_failed(g);
     for (int i = 0; i < count; i++) now[i] = hr_identity(total[i]);
     metric.value = form.value(now, form.user);
     for (int i = 0; i < count; i++) update[i] = hr_target(hr_assign_add(total[i], add[i]));
@@ -26,8 +28,7 @@ hr_metric hr__metric_finish(hr_graph *g, const hr_node *total, const hr_node *ad
 
 void hr__metric_begin(hr_graph *g, const hr_metric_opts *opts, const char *usual)
 {
-    char name[HR__NAME];
-    hr_variable_scope(g, opts->name ? opts->name : hr__unique_scope(g, usual, name));
+    hr__layer_begin(g, opts->name, usual);
 }
 
 hr_metric hr__metric_failed(hr_graph *g)
@@ -45,6 +46,7 @@ hr_node hr__metric_weights(const hr_metric_opts *opts, hr_node like)
         weights = hr_squeeze(weights, (const int64_t[]){-1}, 1);
     else if (w.rank > 0 && w.rank + 1 == l.rank)
         weights = hr_expand_dims(weights, hr_scalar(weights.graph, HR_INT32, -1));
+    if (!hr__weights_fit(like, weights, "metric")) return hr_failed_node(weights.graph);
     return hr_mul(weights, hr_ones_like(like));
 }
 

@@ -69,8 +69,8 @@ hr_metric hr_metric_mean_iou_with(hr_node labels, hr_node predictions, int num_c
     hr__metric_begin(g, opts, "mean_iou");
     const hr_shape shape = HR_SHAPE(num_classes, num_classes);
     const hr_node total = hr__metric_total(g, "total_confusion_matrix", dtype, shape);
-    hr_node pairs = hr_concat((const hr_node[]){as_column(labels), as_column(predictions)}, 2, 1);
-    const hr_node add = scattered(pairs, flat_weights(opts, labels, dtype), shape);
+    const hr_node add =
+        hr_confusion_matrix(labels, predictions, num_classes, .weights = flat_weights(opts, labels, dtype));
     hr_metric metric =
         hr__metric_finish(g, &total, &add, 1, (hr__metric_form){iou_value, opts->keras ? NULL : matrix_value, NULL});
     hr_scope_end(g);

@@ -2,6 +2,7 @@
  * decision (predictions as truth values, or above a threshold), or of one at each of several thresholds. */
 #include "train/layers/metrics_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,30 @@ static hr_node count_kind(kind which, hr_node truth, hr_node positive, const hr_
 }
 
 /* ---- a decision at each threshold ---- */
+
+enum { MOST_THRESHOLDS = 1 << 20 };
+
+/* Keras wants them within [0, 1]. */
+static bool threshold_fits(float t, const hr_metric_opts *opts) { return opts->keras ? t >= 0 && t <= 1 : !isnan(t); }
+
+static bool thresholds_sound(hr_graph *g, const hr_metric_opts *opts, const char *what)
+{
+    const int count = opts->threshold_count, made = opts->num_thresholds ? opts->num_thresholds : 2;
+    float wrong = opts->threshold && !threshold_fits(*opts->threshold, opts) ? *opts->threshold : 0;
+    bool sound = !opts->threshold || threshold_fits(*opts->threshold, opts);
+    if (count < 0 || count > MOST_THRESHOLDS || made < 2 || made > MOST_THRESHOLDS ||
+        (count > 0 && !opts->thresholds)) {
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "layers.thresholds",
+                     "%s: expected 2 to %d thresholds, or a list of at most as many, got %d and %s list of %d", what,
+                     MOST_THRESHOLDS, opts->num_thresholds, opts->thresholds ? "a" : "no", count);
+        return false;
+    }
+    for (int i = 0; sound && i < count; i++) sound = threshold_fits(wrong = opts->thresholds[i], opts);
+    if (!sound)
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "layers.thresholds", "%s: expected thresholds %s, got %g", what,
+                     opts->keras ? "from 0 to 1" : "that are numbers", (double)wrong);
+    return sound;
+}
 
 static int rising(const void *a, const void *b)
 {
@@ -116,7 +141,8 @@ static hr_metric counts_metric(hr_node labels, hr_node predictions, const hr_met
     hr_graph *g = labels.graph ? labels.graph : predictions.graph;
     const int count = opts->threshold_count;
     hr_node total[2], add[2];
-    if (!hr__metric_pair(&labels, &predictions, usual) || !select_class(&labels, &predictions, opts))
+    if (!hr__metric_pair(&labels, &predictions, usual) || !thresholds_sound(g, opts, usual) ||
+        !select_class(&labels, &predictions, opts))
         return hr__metric_failed(g);
     hr__metric_begin(g, opts, usual);
     if (count > 0) {
@@ -186,9 +212,6 @@ static hr_node curve_thresholds(hr_graph *g, const hr_metric_opts *opts, double 
 {
     const int given = opts->threshold_count, n = given ? given + 2 : opts->num_thresholds ? opts->num_thresholds : 200;
     *count = n;
-    if (n < 2)
-        return hr_node_fail(g, HR_INVALID_ARGUMENT, "layers.thresholds", "auc: expected at least 2 thresholds, got %d",
-                            n);
     float *t = hr_calloc((size_t)n, sizeof *t);
     if (!t) return no_memory(g);
     for (int i = 1; i < n - 1; i++) t[i] = given ? opts->thresholds[i - 1] : (float)((double)i / (double)(n - 1));
@@ -224,7 +247,8 @@ static hr_metric curve_metric(hr_node labels, hr_node predictions, const hr_metr
     hr_graph *g = labels.graph ? labels.graph : predictions.graph;
     int count;
     hr_node total[4], add[4];
-    if (!hr__metric_pair(&labels, &predictions, usual) || !select_class(&labels, &predictions, opts))
+    if (!hr__metric_pair(&labels, &predictions, usual) || !thresholds_sound(g, opts, usual) ||
+        !select_class(&labels, &predictions, opts))
         return hr__metric_failed(g);
     const hr_shape shape = hr_node_shape(predictions);
     if (opts->multi_label && (shape.rank != 2 || shape.dims[1] < 1)) {

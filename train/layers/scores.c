@@ -32,9 +32,16 @@ static hr_status scores_reserve(hr_binary_scores *s, int64_t count, hr_error *er
     return HR_OK;
 }
 
+static hr_status scores_lack(hr_error *err)
+{
+    return hr_fail(err, HR_INVALID_ARGUMENT, "scores.argument",
+                   "scores: expected scores, labels and probabilities, and a place for the result, got NULL");
+}
+
 hr_status hr_binary_scores_add(hr_binary_scores *s, const float *labels, const float *probabilities, int64_t count,
                                hr_error *err)
 {
+    if (!s || count < 0 || (count > 0 && (!labels || !probabilities))) return scores_lack(err);
     HR_TRY(scores_reserve(s, count, err));
     for (int64_t i = 0; i < count; i++) {
         const float p = probabilities[i] + 0.f; /* -0 becomes 0 */
@@ -104,6 +111,7 @@ static void areas(const hr_binary_scores *s, hr_binary_result *out)
 
 hr_status hr_binary_scores_result(hr_binary_scores *s, hr_binary_result *out, hr_error *err)
 {
+    if (!s || !out) return scores_lack(err);
     *out = (hr_binary_result){.count = s->count};
     if (s->count == 0)
         return hr_fail(err, HR_FAILED_PRECONDITION, "scores.empty", "scores: expected at least one prediction");

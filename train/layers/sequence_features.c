@@ -9,6 +9,8 @@ static hr_node padded_column(const hr_features *features, const hr_column_info *
     const hr_node values = hr__dense_column(features, info, opts->not_trainable);
     if (!hr_node_exists(values)) return values;
     const hr_node padding = hr_scalar(g, hr_node_dtype(values), (double)info->padding);
+    const hr_node indices = hr__feature_indices(features, info->component);
+    if (indices.graph) return hr__padded_by_ops(values, indices, lengths, info->width, padding);
     return hr_new_node(g, "Headrace>PadSequence",
                        HR_INPUTS(values, padding, hr_feature_row_splits(features, info->component)),
                        .controls = &lengths, .control_count = 1);
@@ -26,7 +28,9 @@ static hr_node sequence_side_by_side(const hr_features *features, const hr_featu
             return hr_node_fail(g, HR_INVALID_ARGUMENT, "layers.feature", "%s: expected a sequence with row splits",
                                 component);
     }
-    *lengths = hr_new_node(g, "Headrace>SequenceLength", .inputs = part, .input_count = count);
+    *lengths = hr__features_rows(features).graph
+                   ? hr__lengths_by_ops(part, count)
+                   : hr_new_node(g, "Headrace>SequenceLength", .inputs = part, .input_count = count);
     for (int i = 0; i < count; i++)
         part[i] = padded_column(features, hr_feature_column_info(column[i]), *lengths, opts);
     return count == 1 ? part[0] : hr_concat(part, count, 2);
@@ -35,13 +39,12 @@ static hr_node sequence_side_by_side(const hr_features *features, const hr_featu
 static hr_node sequence_in_scope(const hr_features *features, hr_column_list columns, const hr_feature_column **sorted,
                                  hr_node *part, hr_node *lengths, const hr_input_layer_opts *opts)
 {
-    char name[HR__NAME];
     hr_error err;
     hr_graph *g = hr_features_graph(features);
     if (hr_sort_columns(columns, opts->tf_compat ? HR_TF_SEQUENCE_FEATURES : HR_SEQUENCE_FEATURES, sorted, &err) !=
         HR_OK)
         return hr_node_fail(g, err.code, err.kind, "sequence_features: %s", err.text);
-    hr_variable_scope(g, opts->name ? opts->name : hr__unique_scope(g, "sequence_features", name));
+    hr__layer_begin(g, opts->name, "sequence_features");
     hr_node out = sequence_side_by_side(features, sorted, columns.count, part, lengths, opts);
     hr_scope_end(g);
     return out;
@@ -51,6 +54,8 @@ hr_node hr_sequence_features_with(const hr_features *features, hr_column_list co
                                   const hr_input_layer_opts *opts)
 {
     opts = &HR_OPTIONS(hr_input_layer_opts, opts);
+    if (sequence_length) *sequence_length = (hr_node){0};
+    if (!hr_features_graph(features)) return (hr_node){0};
     const hr_feature_column **sorted = hr_malloc((size_t)(columns.count + 1) * sizeof *sorted);
     hr_node *part = hr_calloc((size_t)columns.count + 1, sizeof *part), lengths = {0}, out;
     if (sorted && part)

@@ -153,15 +153,22 @@ static int adam_slots(const hr_optimizer *o, const hr_slot **slot)
     return hr_optimizer_value(o, AMSGRAD) != 0 ? 3 : 2;
 }
 
+static const hr_variable_info *power_variable_named(const hr_minimizer *t, const char *name)
+{
+    char full[3 * HR_MAX_SCOPE];
+    snprintf(full, sizeof full, "%.500s%s", hr_variable_scope_name(t->g), name);
+    return hr_variable_named(t->g, full);
+}
+
 /* "beta1_power", or what is free. */
 static hr_node power_variable(hr_minimizer *t, const char *base, double initial)
 {
-    char full[HR_MAX_SCOPE];
-    snprintf(full, sizeof full, "%.400s%s", t->prefix, base);
-    const hr_variable_info *known = hr_graph_is_eager(t->g) ? hr_variable_named(t->g, full) : NULL;
+    char name[HR_MAX_SCOPE];
+    snprintf(name, sizeof name, "%.400s%s", t->prefix, base);
+    const hr_variable_info *known = hr_graph_is_eager(t->g) ? power_variable_named(t, name) : NULL;
     if (known) return known->handle;
-    for (int i = 1; hr_variable_named(t->g, full); i++) snprintf(full, sizeof full, "%.400s%s_%d", t->prefix, base, i);
-    return hr_get_variable(t->g, full, HR_FLOAT, HR_SCALAR, .initializer = hr_constant_value(initial),
+    for (int i = 1; power_variable_named(t, name); i++) snprintf(name, sizeof name, "%.400s%s_%d", t->prefix, base, i);
+    return hr_get_variable(t->g, name, HR_FLOAT, HR_SCALAR, .initializer = hr_constant_value(initial),
                            .not_trainable = true);
 }
 

@@ -9,7 +9,8 @@ static hr_node average_part(hr_node average, const char *part, hr_shape shape)
     const hr_variable_info *info = hr_variable_of(average);
     char name[2 * MAX_NAME];
     snprintf(name, sizeof name, "%.500s/%s", info->name, part);
-    return hr_get_variable(average.graph, name, info->dtype, shape, .initializer = hr_zeros(), .not_trainable = true);
+    return hr_get_variable(average.graph, name, info->dtype, shape, .initializer = hr_zeros(), .not_trainable = true,
+                           .whole = true);
 }
 
 /* 1 - decay, limited to what so few updates are worth. */
@@ -84,9 +85,10 @@ hr_node hr_moving_average_with(hr_node of, double decay, const hr_moving_average
         const hr_variable_info *info = hr_variable_of(of);
         char name[2 * MAX_NAME];
         average_name(of, opts, name);
-        average = hr_get_variable(
-            of.graph, name, info ? info->dtype : hr_node_dtype(of), info ? info->shape : hr_node_shape(of),
-            .initializer = info ? hr_initial_node(info->initial_value) : hr_zeros(), .not_trainable = true);
+        average = hr_get_variable(of.graph, name, info ? info->dtype : hr_node_dtype(of),
+                                  info ? info->shape : hr_node_shape(of),
+                                  .initializer = info ? hr_initial_node(info->initial_value) : hr_zeros(),
+                                  .not_trainable = true, .whole = true);
     }
     return hr_assign_moving_average_with(average, of, decay, opts);
 }

@@ -31,7 +31,7 @@ hr_node hr_global_norm(const hr_variable_gradient *gradients, int count)
 void hr_clip_by_global_norm(hr_variable_gradient *gradients, int count, double norm, hr_node global_norm)
 {
     if (!global_norm.graph) global_norm = hr_global_norm(gradients, count);
-    if (!global_norm.graph) return;
+    if (!global_norm.graph || !gradients) return;
     const hr_node one = number_like(global_norm, 1), most = number_like(global_norm, norm);
     const hr_node scale = hr_mul(most, hr_minimum(hr_div(one, global_norm), hr_div(one, most)));
     /* An infinite norm makes all gradients NaN, so that it is seen. */

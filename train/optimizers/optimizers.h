@@ -191,6 +191,12 @@ typedef struct hr_minimize_opts {
     /* Of the names of hyper-parameters and slots, except with .v1: "training" gives training/Adagrad/<var>/accumulator.
      * Default: Adagrad/<var>/accumulator. */
     const char *name_prefix;
+    /* Gradients of so many steps are summed, in variables "<var>/gradient_sum", and the mean of them is applied by the
+     * last one; the others change nothing else, and do not count as iterations. A step that has no gradient of a row
+     * of a sparse one adds nothing to it, and what is applied has the rows of all steps. Default: each step is applied.
+     * Not in an eager graph. */
+    int64_t accumulate;
+    bool accumulate_sum; /* the sum is applied */
 } hr_minimize_opts;
 /* The op that updates the variables by one step against the gradient of `loss`: run it, fetch nothing. Takes the
  * optimizer. Variables that the loss does not depend on are not changed. If it depends on none of them, the graph has
@@ -207,7 +213,7 @@ typedef struct hr_variable_gradient {
 /* Gives *out (hr_free), one for each of the *count variables that `opts` selects. Returns the graph's error, if any. */
 HR_API hr_status hr_compute_gradients(hr_node loss, const hr_minimize_opts *opts, hr_variable_gradient **out,
                                       int *count);
-/* Takes the optimizer. Uses name, global_step and name_prefix of `opts`. */
+/* Takes the optimizer. Uses all of `opts` but which variables. */
 HR_API hr_node hr_apply_gradients(hr_optimizer *optimizer, hr_graph *g, const hr_variable_gradient *gradients,
                                   int count, const hr_minimize_opts *opts);
 

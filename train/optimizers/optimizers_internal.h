@@ -27,4 +27,13 @@ void hr__minimizer_clip(hr_minimizer *t, hr_variable_gradient *gradients, int co
 /* Makes the slots of one variable, and its update. */
 hr_node hr__minimizer_update(hr_minimizer *t, const hr_variable_gradient *v);
 
+/* The variable of that name in the current variable scope; NULL: there is none. */
+const hr_variable_info *hr__variable_in_scope(hr_graph *g, const char *name);
+
+/* What hr_apply_gradients does; `gradients` are changed. The second sums them first, as opts->accumulate says. */
+hr_node hr__apply_gradients(const hr_optimizer *o, hr_graph *g, hr_variable_gradient *gradients, int count,
+                            const hr_minimize_opts *opts);
+hr_node hr__accumulate(const hr_optimizer *o, hr_graph *g, hr_variable_gradient *gradients, int count,
+                       const hr_minimize_opts *opts);
+
 #endif

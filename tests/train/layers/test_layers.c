@@ -315,6 +315,32 @@ static void a_wide_and_deep_model_learns_the_toy(void **state)
 
 /* ---- what is refused ---- */
 
+static void a_reduction_that_there_is_not_is_refused(void **state)
+{
+    (void)state;
+    hr_graph *g = hr_graph_new();
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(2, 3));
+    hr_keras_loss("mse", x, x, .reduction = (hr_reduction)(HR_REDUCTION_NONE + 1));
+    assert_non_null(hr_graph_error(g));
+    assert_string_equal(hr_graph_error(g)->kind, "layers.loss");
+    hr_graph_free(g);
+}
+
+static void a_column_that_is_null_is_refused(void **state)
+{
+    (void)state;
+    hr_feature_column *const null = NULL;
+    for (int i = 0; i < 2; i++) {
+        hr_graph *g = hr_graph_new();
+        hr_features *none = hr_features_new(g);
+        const hr_column_list columns = {i ? &null : NULL, 1};
+        hr_input_layer(none, columns);
+        assert_string_equal(hr_graph_error(g)->kind, "column.empty_list");
+        hr_features_free(none);
+        hr_graph_free(g);
+    }
+}
+
 static void a_column_without_its_component_is_named(void **state)
 {
     (void)state;
@@ -455,6 +481,8 @@ int main(void)
         cmocka_unit_test(the_total_loss_is_all_of_them_and_an_error_without_any),
         cmocka_unit_test(feeds_borrow_the_batch),
         cmocka_unit_test(a_wide_and_deep_model_learns_the_toy),
+        cmocka_unit_test(a_reduction_that_there_is_not_is_refused),
+        cmocka_unit_test(a_column_that_is_null_is_refused),
         cmocka_unit_test(a_column_without_its_component_is_named),
         cmocka_unit_test(names_with_blanks_are_made_names_of_the_graph),
         cmocka_unit_test(losses_refuse_shapes_that_differ),

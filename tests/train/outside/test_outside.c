@@ -224,8 +224,7 @@ static void kinds_of_optimizers_of_older_and_newer_headers_fit(void **state)
     }
     const hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(1), .initializer = hr_zeros());
     hr_tensor out =
-        trained(w, hr_reduce_sum(w),
-                hr_optimizer_new(&older, (const double *[]){&(double){1}, NULL, NULL}, NULL));
+        trained(w, hr_reduce_sum(w), hr_optimizer_new(&older, (const double *[]){&(double){1}, NULL, NULL}, NULL));
     assert_float_equal(*(const float *)out.data, -2, 0);
     hr_tensor_clear(&out);
 }

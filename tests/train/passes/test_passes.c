@@ -4,6 +4,7 @@
 #include "train/graph/pass.h"
 #include "train/ops/kernels.h"
 #include "train/ops/ops.h"
+#include <headrace/nn.h>
 
 #include <math.h>
 #include <stdlib.h>
