@@ -12,6 +12,7 @@
 #include "hour_of_day.h"
 
 #include <headrace/column_config.h>
+#include <headrace/column_graph.h>
 
 #include <string.h>
 
@@ -76,6 +77,23 @@ static hr_status hour_transform(const void *spec, hr_column_work *w, const hr_co
     return HR_OK;
 }
 
+/* The same in TensorFlow's ops, for graphs that compute it of serialized Examples. FloorMod gives no negative hours. */
+static hr_status hour_to_graph(const void *spec, const hr_column_graph *g, const hr_column_nodes *in,
+                               hr_column_nodes *out, hr_error *err)
+{
+    (void)err;
+    const hour_spec *s = spec;
+    const hr_column_node day = hr_column_int64_constant(g, 86400), hour = hr_column_int64_constant(g, 3600);
+    const hr_column_node east = hr_column_int64_constant(g, s->seconds_east), start = hr_column_int64_constant(g, 0);
+    const hr_column_node since_1970 = HR_COLUMN_APPLY(g, "GreaterEqual", in->values, start);
+    const hr_column_node time =
+        hr_column_checked(g, in->values, since_1970, "hour_of_day: expected times from 1970 on, got others");
+    const hr_column_node second = HR_COLUMN_APPLY(g, "FloorMod", HR_COLUMN_APPLY(g, "AddV2", time, east), day);
+    *out = *in;
+    out->values = HR_COLUMN_APPLY(g, "FloorDiv", second, hour);
+    return HR_OK;
+}
+
 /* ---- {hour_of_day: pickup_time, seconds_east: -18000} ---- */
 
 static hr_status hour_read(hr_config_reader *r, hr_feature_column **out, hr_error *err)
@@ -118,6 +136,7 @@ static const hr_column_kind hour_of_day = {
     .accept = hour_accept,
     .transform = hour_transform,
     .config = &hour_config,
+    .to_graph = hour_to_graph,
 };
 
 hr_status hour_of_day_register(hr_error *err) { return hr_column_kind_register(&hour_of_day, err); }

@@ -4,6 +4,7 @@
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/ReadApi.cmake)
 hr_read_api(CC ${CC} INCLUDE ${INCLUDE} HEADERS ${HEADERS})
+list(REMOVE_ITEM API_OPTIONS hr_column_graph) # the library's own, which kinds of columns are given
 
 # The function that frees a `type`.
 function(release_of out type)

@@ -11,8 +11,10 @@ int main()
     hr_session *s = hr_session_new_with(g, nullptr);
     hr_shape shape = {2, {1, 1}};
     const hr_tensor matrix = hr_tensor_of(HR_FLOAT, shape, &value);
-    hr_name_opts named = {sizeof named, nullptr};
-    hr_matmul_opts options = {sizeof options, nullptr, false, false};
+    hr_name_opts named = {};
+    named.struct_size = sizeof named;
+    hr_matmul_opts options = {}; /* members may be added at the end: none is counted here */
+    options.struct_size = sizeof options;
     const hr_node x = hr_const_with(g, &matrix, &named), y = hr_matmul_with(x, x, &options);
     hr_tensor out = {};
     hr_session_run(s, nullptr, 0, &y, 1, &out, nullptr);

@@ -9,6 +9,7 @@
 #include <headrace/meta_graph.h>
 #include <headrace/ops.h>
 #include <headrace/summary.h>
+#include <headrace/tables.h>
 #include <headrace/transforms.h>
 #include <math.h>
 #include <stdio.h>
@@ -311,6 +312,59 @@ static int run_write_graph(char **argument)
     return st == HR_OK ? 0 : fail(&err);
 }
 
+/* The layers over columns of every kind, of serialized Examples: interop.py has the same columns of TensorFlow. */
+enum { WIDE = 4, DEEP = 7, STEPS = 2 };
+static void columns_of_each_kind(hr_feature_column **wide, hr_feature_column **deep, hr_feature_column **steps)
+{
+    const float boundaries[] = {-1, 0, 0.5f};
+    hr_feature_column *x = hr_numeric_column("x", .default_value = HR_F32(0.5f));
+    hr_feature_column *word =
+        hr_categorical_column_with_vocabulary_list("word", HR_VOCABULARY("a", "b", "c"), .num_oov_buckets = 3);
+    hr_feature_column *file =
+        hr_categorical_column_with_vocabulary_file("more", "words.txt", .default_value = HR_I64(2));
+    hr_feature_column *id = hr_categorical_column_with_identity("id", 5, .default_value = HR_I64(1));
+    hr_feature_column *bucket = hr_bucketized_column(hr_feature_column_ref(x), boundaries, 3);
+    const hr_cross_keys keys =
+        HR_CROSS({.column = hr_feature_column_ref(bucket)}, {.key = "more"}, {.column = hr_feature_column_ref(id)});
+    wide[0] = hr_weighted_categorical_column(hr_feature_column_ref(word), "weight");
+    wide[1] = hr_categorical_column_with_hash_bucket("number", 7, .dtype = HR_INT64);
+    wide[2] = hr_crossed_column(keys, 23, .hash_key = 99);
+    wide[3] = hr_numeric_column("pair", .shape = HR_SHAPE(2), .mean = 1, .std = 2);
+    deep[0] = x;
+    deep[1] = bucket;
+    deep[2] = hr_indicator_column(id);
+    deep[3] = hr_embedding_column(word, 3, .combiner = HR_SQRTN, .max_norm = 0.5f);
+    deep[4] = hr_embedding_column(hr_feature_column_ref(wide[0]), 2);
+    deep[5] = hr_indicator_column(hr_feature_column_ref(wide[0]));
+    deep[6] = hr_embedding_column(file, 2, .combiner = HR_SUM);
+    steps[0] =
+        hr_indicator_column(hr_sequence_categorical_column_with_vocabulary_list("said", HR_VOCABULARY("a", "b")));
+    steps[1] = hr_sequence_numeric_column("way", .shape = HR_SHAPE(2), .default_value = 9);
+}
+
+static int run_write_columns(char **argument)
+{
+    hr_error err;
+    hr_feature_column *all[WIDE + DEEP + STEPS];
+    const hr_column_list every = {all, WIDE + DEEP + STEPS}, wide = {all, WIDE}, deep = {all + WIDE, DEEP};
+    const hr_column_list steps = {all + WIDE + DEEP, STEPS};
+    columns_of_each_kind(all, all + WIDE, all + WIDE + DEEP);
+    hr_graph *g = hr_graph_new();
+    hr_features *features =
+        hr_features_from_examples(hr_placeholder(g, HR_STRING, HR_SHAPE(-1), .name = "examples"), every);
+    hr_node lengths;
+    hr_identity(hr_linear_model(features, wide, .units = 2), .name = "wide");
+    hr_identity(hr_input_layer(features, deep), .name = "deep");
+    hr_identity(hr_sequence_features(features, steps, &lengths), .name = "steps");
+    hr_identity(lengths, .name = "lengths");
+    hr_tables_initializer(g);
+    const hr_status st = hr_graph_write(g, argument[0], &err);
+    hr_features_free(features);
+    hr_graph_free(g);
+    for (int i = 0; i < every.count; i++) hr_feature_column_unref(all[i]);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
 static void squared(hr_graph *g, const hr_node *vars, hr_node *results, void *user)
 {
     (void)g, (void)user;
@@ -381,6 +435,31 @@ static int run_run_graph(char **argument)
     if (st == HR_OK) st = run_graph(g, strtof(argument[1], NULL), &err);
     hr_graph_free(g);
     return st == HR_OK ? 0 : fail(&err);
+}
+
+/* The values of each float64 node of these names, in a graph from a file: a line a node; what fails, in words. */
+static int run_node_values(char **argument)
+{
+    hr_error err;
+    char names[1 << 16];
+    hr_graph *g = hr_graph_new();
+    if (hr_graph_read(g, argument[0], &err) != HR_OK) return fail(&err);
+    snprintf(names, sizeof names, "%s", argument[1]);
+    hr_session *s = hr_session_new(g);
+    for (char *name = strtok(names, ","); name; name = strtok(NULL, ",")) {
+        const hr_node node = hr_graph_node(g, name);
+        hr_tensor out;
+        if (hr_session_run(s, NULL, 0, &node, 1, &out, &err) != HR_OK) {
+            printf("%s: %s\n", name, err.text);
+            continue;
+        }
+        for (int64_t i = 0; i < out.count; i++) printf("%.17g ", ((const double *)out.data)[i]);
+        printf("\n");
+        hr_tensor_clear(&out);
+    }
+    hr_session_free(s);
+    hr_graph_free(g);
+    return 0;
 }
 
 /* y = x w + b, with variables, collections and a signature. */
@@ -487,8 +566,10 @@ static const struct {
     {"train", 4, run_train},
     {"evaluate", 3, run_evaluate},
     {"write_graph", 1, run_write_graph},
+    {"write_columns", 1, run_write_columns},
     {"write_row_loops", 1, run_write_row_loops},
     {"run_graph", 2, run_run_graph},
+    {"node_values", 2, run_node_values},
     {"write_meta_graph", 1, run_write_meta_graph},
     {"read_meta_graph", 2, run_read_meta_graph},
     {"freeze_graph", 3, run_freeze_graph},

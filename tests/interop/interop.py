@@ -159,6 +159,102 @@ class Events(Case):
         self.assertEqual(headrace("read_events", file), ["7 a scalar 1.25", "7 h histogram -3 2 3 7"])
 
 
+class Columns(Case):
+    """The same columns of TensorFlow, over the same variables: a graph of Headrace's gives what its own layers give."""
+
+    def columns(self):
+        fc = tf.feature_column
+        x = fc.numeric_column("x", default_value=0.5)
+        word = fc.categorical_column_with_vocabulary_list("word", ["a", "b", "c"], num_oov_buckets=3)
+        file = fc.categorical_column_with_vocabulary_file("more", "words.txt", default_value=2)
+        ids = fc.categorical_column_with_identity("id", 5, default_value=1)
+        bucket = fc.bucketized_column(x, [-1, 0, 0.5])
+        weighted = fc.weighted_categorical_column(word, "weight")
+        wide = [
+            weighted,
+            fc.categorical_column_with_hash_bucket("number", 7, tf.int64),
+            fc.crossed_column([bucket, "more", ids], 23, 99),
+            fc.numeric_column("pair", [2], normalizer_fn=lambda v: (v - 1) / 2),
+        ]
+        deep = [
+            x,
+            bucket,
+            fc.indicator_column(ids),
+            fc.embedding_column(word, 3, "sqrtn", max_norm=0.5),
+            fc.embedding_column(weighted, 2),
+            fc.indicator_column(weighted),
+            fc.embedding_column(file, 2, "sum"),
+        ]
+        steps = [
+            fc.indicator_column(fc.sequence_categorical_column_with_vocabulary_list("said", ["a", "b"])),
+            fc.sequence_numeric_column("way", [2], default_value=9),
+        ]
+        return wide, deep, steps
+
+    def records(self):
+        random = np.random.RandomState(3)
+        words = [b"a", b"b", b"c", b"d", b"", b"other"]
+        some = lambda n: tf.train.Feature(bytes_list=tf.train.BytesList(value=[words[random.randint(6)] for _ in range(n)]))
+        ints = lambda n, low, high: tf.train.Feature(int64_list=tf.train.Int64List(value=random.randint(low, high, n)))
+        floats = lambda n: tf.train.Feature(float_list=tf.train.FloatList(value=random.randn(n)))
+        records = []
+        for _ in range(50):
+            n, steps = random.randint(0, 4), random.randint(0, 4)
+            feature = {
+                "word": some(n), "weight": floats(n), "more": some(random.randint(0, 3)),
+                "id": ints(random.randint(0, 3), -1, 7), "number": ints(random.randint(0, 3), -9, 9),
+                "pair": floats(2), "said": some(steps), "way": floats(2 * steps - (random.randint(0, 2) if steps else 0)),
+            }
+            if random.randint(3):
+                feature["x"] = floats(1)
+            records.append(tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString())
+        return records
+
+    @staticmethod
+    def run_with(tables, fetches, records, values):
+        """With these values of the variables, by their names; those that are new are drawn."""
+        with tf.compat.v1.Session() as session:
+            session.run(tables)
+            for op in session.graph.get_operations():
+                if op.type != "VarHandleOp":
+                    continue
+                shape = [d.size for d in op.get_attr("shape").dim]
+                value = values.setdefault(op.name, np.float32(np.random.RandomState(len(values)).randn(*shape)))
+                session.run(tf.raw_ops.AssignVariableOp(resource=op.outputs[0], value=value))
+            return session.run(fetches, {"examples:0": records})
+
+    def test_tensorflow_runs_headraces_columns(self):
+        here = os.getcwd()
+        os.chdir(self.folder.name)
+        self.addCleanup(os.chdir, here)
+        with open("words.txt", "wb") as file:
+            file.write(b"b\na\n\xff\nd")
+        records, values = self.records(), {}
+        headrace("write_columns", "columns.pb")
+        graph_def = tf.compat.v1.GraphDef()
+        with open("columns.pb", "rb") as file:
+            graph_def.ParseFromString(file.read())
+        names = ["wide:0", "deep:0", "steps:0", "lengths:0"]
+        with tf.Graph().as_default():
+            tf.import_graph_def(graph_def, name="")
+            ours = self.run_with("init_all_tables", names, records, values)
+        drawn = len(values)
+        with tf.Graph().as_default():
+            tf.compat.v1.enable_resource_variables()
+            wide, deep, steps = self.columns()
+            examples = tf.compat.v1.placeholder(tf.string, [None], name="examples")
+            parsed = tf.io.parse_example(examples, tf.feature_column.make_parse_example_spec(wide + deep + steps))
+            fetches = [
+                tf.compat.v1.feature_column.linear_model(parsed, wide, units=2),
+                tf.compat.v1.feature_column.input_layer(parsed, deep),
+                *tf.keras.experimental.SequenceFeatures(steps)(parsed),
+            ]
+            theirs = self.run_with(tf.compat.v1.tables_initializer(), fetches, records, values)
+        self.assertEqual(len(values), drawn)
+        for name, one, other in zip(names, ours, theirs):
+            np.testing.assert_allclose(one, other, 1e-5, 1e-6, err_msg=name)
+
+
 class Graphs(Case):
     """A loop with a branch and a variable in it: odd numbers get one more, even ones double, until 100; and the
     derivative, which is 2 for each that doubled."""
@@ -375,6 +471,90 @@ def columns():
     wide = [sex, town, fc.bucketized_column(age, [20, 40, 60])]
     deep = [age, fc.indicator_column(sex), fc.embedding_column(town, 3)]
     return wide, deep
+
+
+class Halves(Case):
+    """Ops of half and bfloat16 give what TensorFlow's do, to a unit of the last place or two."""
+
+    UNARY = """Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Elu Erf Exp Expm1 Floor Inv L2Loss Log Log1p
+        LogSoftmax Neg OnesLike Reciprocal Relu Relu6 Rint Round Rsqrt Selu Sigmoid Sign Sin Sinh Softmax Softplus
+        Softsign Sqrt Square Tan Tanh ZerosLike LeakyRelu""".split()
+    BINARY = """AddV2 Atan2 Div DivNoNan FloorDiv FloorMod Maximum Minimum Mul MulNoNan Pow RealDiv SquaredDifference
+        Sub Xdivy Xlogy TanhGrad SigmoidGrad ReluGrad Relu6Grad EluGrad SeluGrad SoftplusGrad SoftsignGrad SqrtGrad
+        RsqrtGrad ReciprocalGrad LeakyReluGrad""".split()
+    STEPS = ("Elu", "Selu", "MatMul", "TanhGrad", "SoftsignGrad")
+    REDUCTIONS = "Sum Mean Max Min Prod EuclideanNorm".split()
+
+    def nodes(self, dtype):
+        """Name and a function that makes the node."""
+        rng = np.random.default_rng(3)
+        cast = lambda values: tf.cast(tf.constant(values, tf.float32), dtype)
+        x, y = rng.uniform(-2, 2, (4, 6)).astype("f"), rng.uniform(.25, 2, (4, 6)).astype("f")
+        special = np.float32([np.inf, -np.inf, np.nan, 0., -0., 6e4, -1e-7, 1.])
+        images, filters = rng.uniform(-1, 1, (1, 5, 5, 2)).astype("f"), rng.uniform(-1, 1, (3, 3, 2, 3)).astype("f")
+        raw = tf.raw_ops
+        for op in self.UNARY:
+            name = {"Elu": "features", "Selu": "features", "Relu": "features", "Relu6": "features", "LeakyRelu":
+                    "features", "Softplus": "features", "Softsign": "features", "L2Loss": "t", "Softmax": "logits",
+                    "LogSoftmax": "logits"}.get(op, "x")
+            for kind, values in (("", x), ("_positive", y), ("_special", special)):
+                yield op + kind, lambda op=op, name=name, v=values: getattr(raw, op)(**{name: cast(v)})
+        for op in self.BINARY:
+            yield op, lambda op=op: self.call(op, cast(x), cast(y))
+        for op in self.REDUCTIONS:
+            yield op, lambda op=op: getattr(raw, op)(input=cast(x), axis=[1])
+        yield "MatMul", lambda: raw.MatMul(a=cast(x), b=cast(y), transpose_b=True)
+        yield "BiasAdd", lambda: raw.BiasAdd(value=cast(x), bias=cast(y[0]))
+        yield "Conv2D", lambda: raw.Conv2D(input=cast(images), filter=cast(filters), strides=[1] * 4, padding="SAME")
+        for op in ("MaxPool", "AvgPool"):
+            name = "input" if op == "MaxPool" else "value"
+            yield op, lambda op=op, name=name: getattr(raw, op)(**{name: cast(images)}, ksize=[1, 2, 2, 1],
+                                                                strides=[1, 2, 2, 1], padding="SAME")
+        yield "Cumsum", lambda: raw.Cumsum(x=cast(x), axis=1)
+        yield "AddN", lambda: raw.AddN(inputs=[cast(x), cast(y), cast(x)])
+        yield "SegmentSum", lambda: raw.SegmentSum(data=cast(x), segment_ids=[0, 0, 1, 3])
+        yield "ClipByValue", lambda: raw.ClipByValue(t=cast(x), clip_value_min=cast(-.5), clip_value_max=cast(.75))
+        yield "SoftmaxCrossEntropyWithLogits", lambda: raw.SoftmaxCrossEntropyWithLogits(
+            features=cast(x), labels=cast(y)).loss
+
+    @staticmethod
+    def call(op, x, y):
+        from tensorflow.python.framework import op_def_registry
+        names = [a.name for a in op_def_registry.get(op).input_arg]
+        return getattr(tf.raw_ops, op)(**{names[0]: x, names[1]: y})
+
+    def check(self, dtype, ulp):
+        expected = {}
+        for name, make in self.nodes(dtype):  # in a graph of its own, since TensorFlow lacks some
+            with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+                try:
+                    expected[name] = session.run(tf.cast(make(), tf.float64)).reshape(-1)
+                except (TypeError, ValueError, tf.errors.InvalidArgumentError, tf.errors.UnimplementedError):
+                    pass
+        with tf.Graph().as_default() as graph:
+            for name, make in self.nodes(dtype):
+                if name in expected:
+                    tf.cast(make(), tf.float64, name="value_" + name)
+            tf.io.write_graph(graph, self.folder.name, "halves.pb", as_text=False)
+        self.assertGreater(len(expected), 140)
+        lines = headrace("node_values", self.path("halves.pb"), ",".join(f"value_{name}:0" for name in expected))
+        wrong = []
+        for (name, values), line in zip(expected.items(), lines):
+            try:
+                ours = np.array([float(v) for v in line.split()])
+                steps = ulp if name.startswith(self.STEPS) else 0  # which TensorFlow rounds between
+                np.testing.assert_allclose(ours, values, rtol=2 * ulp, atol=max(ulp / 64, 2 * steps))
+                zero = values == 0 if not steps else []
+                np.testing.assert_array_equal(np.signbit(ours[zero]), np.signbit(values[zero]))
+            except (ValueError, AssertionError) as error:
+                wrong.append(f"{name}: {line}, not {values}")
+        self.assertEqual(wrong, [])
+
+    def test_halves(self):
+        self.check(tf.float16, 2**-10)
+
+    def test_bfloat16s(self):
+        self.check(tf.bfloat16, 2**-7)
 
 
 class Estimators(Case):

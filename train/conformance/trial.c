@@ -11,10 +11,12 @@ static void make_function(hr_graph *g)
     hr_function_end(body, &y, 1);
 }
 
-/* A list is looked at by its length. */
+/* A list is looked at by its length, an optional by whether it has a value. */
 static hr_node looked_at(hr_node output)
 {
     if (hr_node_dtype(output) != HR_VARIANT) return output;
+    if (strncmp(hr_node_op(output), "Optional", 8) == 0)
+        return hr_new_node(output.graph, "OptionalHasValue", HR_INPUTS(output));
     return hr_new_node(output.graph, "TensorListLength", HR_INPUTS(output));
 }
 

@@ -43,7 +43,8 @@ static void choose_tensor(trial *t, int at)
 static void choose_list(trial *t, int at)
 {
     enum { LONGEST = 6 };
-    hr_attr a = {.kind = hr_signature_attr(t->sig, at)->kind, .count = (int)below(t, LONGEST)};
+    const hr_attr_def *def = hr_signature_attr(t->sig, at);
+    hr_attr a = {.kind = def->kind, .count = (int)below(t, LONGEST)};
     int64_t *ints = hr__trial_memory(t, LONGEST * sizeof *ints);
     float *floats = hr__trial_memory(t, LONGEST * sizeof *floats);
     hr_view *strings = hr__trial_memory(t, LONGEST * sizeof *strings);
@@ -52,7 +53,7 @@ static void choose_list(trial *t, int at)
     const meaning m = hr__trial_meaning(t);
     const bool ones = a.kind == HR_ATTR_INTS && one_in(t, 3); /* strides, windows */
     int64_t last = 0;
-    if (ones) a.count = 4;
+    if (ones) a.count = def->min == 5 || (def->has_default && def->value.count == 5) ? 5 : 4; /* volumes, images */
     for (int i = 0; i < LONGEST; i++) {
         ints[i] = ones ? 1 : hr__trial_whole_number(t, m, i, a.count, &last);
         floats[i] = (float)hr__trial_real_number(t, m);
@@ -85,10 +86,19 @@ static void choose_int(trial *t, int at)
 /* A function that the graph lacks, and one that it has. */
 static const hr_func known[] = {{"none", NULL, 0}, {"some", NULL, 0}};
 
+/* Words that some inputs fit, for attributes of a grammar of their own. */
+static const char *word_of(trial *t, const char *attr)
+{
+    static const char *const equations[] = {"ab,bc->ac", "...a,...a->...", "ab->ba", "abc,cb->a", "aa->a", "...->..."};
+    return strcmp(attr, "equation") == 0 && !one_in(t, 6) ? equations[below(t, sizeof equations / sizeof *equations)]
+                                                          : NULL;
+}
+
 static void choose_attr(trial *t, int at)
 {
     const hr_attr_def *def = hr_signature_attr(t->sig, at);
     const bool leave_out = def->has_default && one_in(t, 2);
+    const char *word;
     switch (def->kind) {
     case HR_ATTR_TYPE:
         t->type[at] = hr__trial_type(t, def->kernels);
@@ -107,7 +117,9 @@ static void choose_attr(trial *t, int at)
         if (!leave_out) give(t, HR_BOOL_ATTR("", one_in(t, 2)), at);
         break;
     case HR_ATTR_STRING:
-        if (!leave_out && def->word_count > 0 && !one_in(t, 6))
+        if (!leave_out && (word = word_of(t, def->name)))
+            give(t, HR_STRING_ATTR("", word), at);
+        else if (!leave_out && def->word_count > 0 && !one_in(t, 6))
             give(t, HR_STRING_ATTR("", def->words[below(t, def->word_count)]), at);
         else if (!leave_out)
             give(t, (hr_attr){.kind = HR_ATTR_STRING, .s = hr__trial_text(t)}, at);

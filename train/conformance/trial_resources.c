@@ -1,4 +1,4 @@
-/* Inputs that are no values: handles of variables, tables and resources of the run; lists. */
+/* Inputs that are no values: handles of variables, tables and resources of the run; lists, writers of event files. */
 #include "train/conformance/trial.h"
 
 #include <string.h>
@@ -20,6 +20,8 @@ hr_node hr__trial_list_input(trial *t)
     const hr_node x = hr__trial_fed(t, value);
     t->value[t->inputs] = value;
     t->from[t->inputs] = x;
+    if (strncmp(t->op->name, "Optional", 8) == 0 && !one_in(t, 8))
+        return one_in(t, 4) ? hr_new_node(t->g, "OptionalNone") : hr_new_node(t->g, "OptionalFromValue", HR_INPUTS(x));
     const hr_node any = hr_const_number(t->g, HR_INT32, -1, NULL);
     const hr_node count = hr_const_number(t->g, HR_INT32, (double)below(t, 5), NULL);
     hr_node list;
@@ -98,8 +100,28 @@ static hr_node table_input(trial *t)
     return table;
 }
 
+/* A writer of event files, mostly with a file in the folder "events". */
+static hr_node writer_input(trial *t)
+{
+    hr_error err;
+    const hr_node writer = hr_new_node(t->g, "SummaryWriter");
+    const hr_view text[] = {hr_text_view("events"), hr_text_view(".test")};
+    const hr_tensor folder = hr_tensor_of(HR_STRING, HR_SCALAR, &text[0]);
+    const hr_tensor suffix = hr_tensor_of(HR_STRING, HR_SCALAR, &text[1]);
+    if (hr_graph_error(t->g) || one_in(t, 8) || strncmp(t->op->name, "Create", 6) == 0) return writer;
+    const hr_node some = hr_const_number(t->g, HR_INT32, 1, NULL);
+    const hr_node made =
+        hr_target(hr_new_node(t->g, "CreateSummaryFileWriter",
+                              HR_INPUTS(writer, hr_const(t->g, &folder), some, some, hr_const(t->g, &suffix))));
+    if (t->plan.eager) return writer;
+    if (!hr_graph_error(t->g) && hr_session_run(t->s, NULL, 0, &made, 1, NULL, &err) == HR_RESOURCE_EXHAUSTED)
+        t->lacks_memory = true;
+    return writer;
+}
+
 hr_node hr__trial_resource_input(trial *t)
 {
+    if (strstr(t->op->name, "Summary") && !one_in(t, 20)) return writer_input(t);
     if (strstr(t->op->name, "Table") && !one_in(t, 20)) return table_input(t);
     hr_dtype dtype = HR_FLOAT;
     for (int i = hr_signature_inputs(t->sig) - 1; i >= 0; i--)

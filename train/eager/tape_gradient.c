@@ -156,7 +156,7 @@ static hr_status seed(reverse *r, hr_node y, hr_node given)
     hr__shape_name expected, got;
     if (!hr__carries_gradient(hr_node_dtype(y)) || !hr__eager_node_of(y)->between) return HR_OK;
     if (!given.graph) return arrive(r, y, hr_dense_gradient(hr_new_node(r->g, "OnesLike", HR_INPUTS(y))));
-    given = hr__node_value(given);
+    given = hr_node_value(given);
     if (given.graph == r->g && hr_node_dtype(given) == hr_node_dtype(y) &&
         hr_shape_merge(hr_node_shape(y), hr_node_shape(given), &both))
         return arrive(r, y, hr_dense_gradient(given));
@@ -270,7 +270,7 @@ hr_status hr_tape_gradient_with(hr_tape *t, const hr_node *ys, int y_count, cons
                        t ? "nodes, and an array for the gradients" : "a tape");
     hr_node *values = hr_malloc(sizeof *values * (size_t)(y_count + 1));
     if (!values) return hr_no_memory(err, "a gradient");
-    for (int i = 0; i < y_count; i++) values[i] = hr_node_exists(ys[i]) ? hr__node_value(ys[i]) : ys[i];
+    for (int i = 0; i < y_count; i++) values[i] = hr_node_exists(ys[i]) ? hr_node_value(ys[i]) : ys[i];
     const hr_status st = t->e ? gradient_of_tape(t, values, y_count, xs, x_count, out, &opts, err)
                               : gradient_of_nodes(t, values, y_count, xs, x_count, out, &opts, err);
     hr_free(values);
@@ -325,7 +325,7 @@ hr_status hr_tape_jacobian(hr_tape *t, hr_node y, hr_node x, hr_node *out, hr_er
         if (err) *err = t->graph->error;
         return t->graph->error.code;
     }
-    y = hr__node_value(y);
+    y = hr_node_value(y);
     HR_TRY(tape_check(t, &y, 1, err));
     HR_TRY(tape_check(t, &x, 1, err));
     const int64_t count = hr_shape_count(hr_node_shape(y));

@@ -28,7 +28,8 @@ struct hr_estimator_spec {
     hr_summarised summary[MAX_NAMED];
     hr_hook *hook[MAX_HOOKS];
     int predictions, metrics, summaries, hooks;
-    bool full; /* more was given than there is space for */
+    bool full;     /* more was given than there is space for */
+    bool nameless; /* something was given without a name */
 };
 
 struct hr_estimator {

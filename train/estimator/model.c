@@ -4,33 +4,48 @@
 
 /* ---- what a model function fills in ---- */
 
-void hr_spec_loss(hr_estimator_spec *spec, hr_node loss) { spec->loss = loss; }
-void hr_spec_train_op(hr_estimator_spec *spec, hr_node train_op) { spec->train_op = train_op; }
+void hr_spec_loss(hr_estimator_spec *spec, hr_node loss)
+{
+    if (spec) spec->loss = loss;
+}
+void hr_spec_train_op(hr_estimator_spec *spec, hr_node train_op)
+{
+    if (spec) spec->train_op = train_op;
+}
+
+/* Whether there is room for one more of a name; else it is noted for check_spec. */
+static bool can_add(hr_estimator_spec *spec, const char *name, int count)
+{
+    if (!spec) return false;
+    spec->nameless |= !name;
+    spec->full |= count == MAX_NAMED;
+    return name && !spec->full;
+}
 
 void hr_spec_prediction(hr_estimator_spec *spec, const char *name, hr_node node)
 {
-    spec->full |= spec->predictions == MAX_NAMED;
-    if (spec->full) return;
+    if (!can_add(spec, name, spec ? spec->predictions : 0)) return;
     spec->prediction[spec->predictions].name = name;
     spec->prediction[spec->predictions++].node = node;
 }
 
 void hr_spec_metric(hr_estimator_spec *spec, const char *name, hr_metric metric)
 {
-    spec->full |= spec->metrics == MAX_NAMED;
-    if (spec->full) return;
+    if (!can_add(spec, name, spec ? spec->metrics : 0)) return;
     spec->metric[spec->metrics].name = name;
     spec->metric[spec->metrics++].metric = metric;
 }
 
 void hr_spec_summary(hr_estimator_spec *spec, const char *tag, hr_node node, bool histogram)
 {
-    spec->full |= spec->summaries == MAX_NAMED;
-    if (!spec->full) spec->summary[spec->summaries++] = (hr_summarised){tag, node, histogram};
+    if (can_add(spec, tag, spec ? spec->summaries : 0))
+        spec->summary[spec->summaries++] = (hr_summarised){tag, node, histogram};
 }
 
 void hr_spec_hook(hr_estimator_spec *spec, hr_hook *hook)
 {
+    if (!spec) hr_hook_free(hook);
+    if (!spec) return;
     spec->full |= spec->hooks == MAX_HOOKS;
     if (spec->full)
         hr_hook_free(hook);
@@ -56,6 +71,7 @@ static hr_status check_spec(const model *m, hr_error *err)
         if (strcmp(s->metric[i].name, "loss") == 0 || strcmp(s->metric[i].name, "global_step") == 0)
             lacks = "metrics other names than loss and global_step, which evaluation adds itself";
     if (s->full) lacks = "fewer predictions, metrics, summaries or hooks: at most 64 of each, 32 hooks";
+    if (s->nameless) lacks = "a name of each prediction, metric and summary";
     if (!lacks) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.spec", "estimator: the model function must give %s", lacks);
 }

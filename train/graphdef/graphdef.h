@@ -58,6 +58,15 @@ HR_API hr_status hr_graph_export_with(const hr_graph *g, char **bytes, size_t *s
 HR_API hr_status hr_graph_read(hr_graph *g, const char *path, hr_error *err);
 HR_API hr_status hr_graph_write(const hr_graph *g, const char *path, hr_error *err);
 
+/* A tensor as a serialized TensorProto, as SerializeTensor gives it: `*bytes` (hr_free it). HR_INVALID_ARGUMENT,
+ * "graphdef.tensor": it is not dense, or of a type without values. */
+HR_API hr_status hr_tensor_export(const hr_tensor *tensor, char **bytes, size_t *size, hr_error *err);
+/* The same with strings in one field, all lengths before all bytes, as SerializeSparse writes them. */
+HR_API hr_status hr_tensor_export_packed(const hr_tensor *tensor, char **bytes, size_t *size, hr_error *err);
+/* Gives the tensor of such bytes (hr_tensor_clear). HR_DATA_LOSS, "proto.bytes": they are none. HR_INVALID_ARGUMENT,
+ * "graphdef.tensor": type, shape and values do not fit. */
+HR_API hr_status hr_tensor_import(hr_view bytes, hr_tensor *out, hr_error *err);
+
 /* Gives what a run did as TensorFlow's RunMetadata (step_stats): `*bytes` (hr_free it), with a 0 after its `*size`
  * bytes. */
 HR_API hr_status hr_run_stats_export(const hr_run_stats *stats, char **bytes, size_t *size, hr_error *err);

@@ -99,10 +99,35 @@ static void fill_values(const proto_tensor *m, const hr_tensor *t, char *data)
         put_value(t->dtype, &from, i < from.count ? i : from.count - 1, data + i * size);
 }
 
+/* Strings in one field: a varint for the length of each, then their bytes, which views are made of. */
+static hr_status strings_of_content(const proto_tensor *m, int64_t count, hr_view *value, hr_error *err)
+{
+    const uint8_t *at = m->tensor_content.data, *end = at + m->tensor_content.len;
+    uint64_t total = 0;
+    bool fits = true;
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t size = 0;
+        int shift = 0;
+        for (fits &= at < end; fits && at < end && *at >= 0x80 && shift < 28; shift += 7)
+            size |= (uint64_t)(*at++ & 0x7f) << shift;
+        fits = fits && at < end && *at < 0x80;
+        if (!fits) break;
+        size |= (uint64_t)*at++ << shift;
+        total += size;
+        value[i].size = (int64_t)size;
+    }
+    if (!fits || total != (uint64_t)(end - at))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graphdef.tensor",
+                       "a tensor: expected the lengths and bytes of %lld strings, got %zu bytes of content",
+                       (long long)count, m->tensor_content.len);
+    for (int64_t i = 0; i < count; at += value[i++].size) value[i].data = (const char *)at;
+    return HR_OK;
+}
+
 static hr_status check_content(const proto_tensor *m, const hr_tensor *t, size_t bytes, hr_error *err)
 {
     const uint8_t *content = m->tensor_content.data;
-    if (t->dtype == HR_STRING || m->tensor_content.len != bytes)
+    if (m->tensor_content.len != bytes)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graphdef.tensor",
                        "a tensor: expected %zu bytes of content for its shape, got %zu", bytes, m->tensor_content.len);
     for (size_t i = 0; t->dtype == HR_BOOL && i < bytes; i++)
@@ -132,7 +157,9 @@ hr_status hr__tensor_of_message(hr__import_memory *memory, const proto_tensor *m
     void *data = hr__arena_get(&memory->arena, bytes + 1);
     if (!data) return hr_no_memory(err, "a tensor");
     *out = hr_tensor_of(dtype, shape, data);
-    if (m->tensor_content.len > 0) {
+    if (m->tensor_content.len > 0 && dtype == HR_STRING) {
+        HR_TRY(strings_of_content(m, count, data, err));
+    } else if (m->tensor_content.len > 0) {
         HR_TRY(check_content(m, out, bytes, err));
         memcpy(data, m->tensor_content.data, bytes);
     } else {
@@ -202,4 +229,97 @@ proto_tensor *hr__tensor_message(hr__arena *arena, const hr_tensor *t)
     if (t->shape.rank == 0) return put_scalar(arena, t, m) ? m : NULL;
     m->tensor_content = (ProtobufCBinaryData){(size_t)t->count * hr_dtype_size(t->dtype), t->data};
     return m;
+}
+
+/* ---- tensors as bytes ---- */
+
+/* The strings of a tensor in one field. False: no memory. */
+static bool put_packed_strings(hr__arena *arena, const hr_tensor *t, proto_tensor *m)
+{
+    const hr_view *value = t->data;
+    size_t most = 1;
+    for (int64_t i = 0; i < t->count; i++) most += (size_t)value[i].size + 10;
+    uint8_t *at = hr__arena_get(arena, most);
+    m->tensor_content.data = at;
+    for (int64_t i = 0; at && i < t->count; i++) {
+        uint64_t size = (uint64_t)value[i].size;
+        for (; size >= 0x80; size >>= 7) *at++ = (uint8_t)(size | 0x80);
+        *at++ = (uint8_t)size;
+    }
+    for (int64_t i = 0; at && i < t->count; at += value[i++].size)
+        if (value[i].size) memcpy(at, value[i].data, (size_t)value[i].size);
+    if (at) m->tensor_content.len = (size_t)(at - m->tensor_content.data);
+    return at != NULL;
+}
+
+static hr_status tensor_as_message(hr__arena *arena, const hr_tensor *t, bool packed, proto_tensor *m)
+{
+    headrace__proto__tensor__init(m);
+    m->dtype = (Headrace__Proto__DataType)t->dtype;
+    m->tensor_shape = hr__shape_message(arena, t->shape);
+    if (!m->tensor_shape) return HR_RESOURCE_EXHAUSTED;
+    if (t->dtype == HR_STRING)
+        return (packed ? put_packed_strings : put_strings)(arena, t, m) ? HR_OK : HR_RESOURCE_EXHAUSTED;
+    m->tensor_content = (ProtobufCBinaryData){(size_t)t->count * hr_dtype_size(t->dtype), t->data};
+    return HR_OK;
+}
+
+static hr_status no_place(hr_error *err)
+{
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graphdef.argument",
+                   "a tensor: expected a place for the result, got NULL");
+}
+
+static hr_status tensor_export(const hr_tensor *t, bool packed, char **bytes, size_t *size, hr_error *err)
+{
+    hr__arena arena = {0};
+    proto_tensor m;
+    if (!bytes || !size) return no_place(err);
+    *bytes = NULL;
+    *size = 0;
+    if (!t || t->layout != HR_DENSE || hr_dtype_size(t->dtype) == 0 || t->dtype == HR_RESOURCE ||
+        t->dtype == HR_VARIANT || hr_shape_count(t->shape) != t->count)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graphdef.tensor", "a tensor: expected a dense one of values, got %s",
+                       t ? hr_dtype_name(t->dtype) : "NULL");
+    hr_status st = tensor_as_message(&arena, t, packed, &m);
+    if (st == HR_OK) {
+        *size = headrace__proto__tensor__get_packed_size(&m);
+        *bytes = hr_malloc(*size + 1);
+        if (*bytes)
+            headrace__proto__tensor__pack(&m, (uint8_t *)*bytes);
+        else
+            st = HR_RESOURCE_EXHAUSTED;
+    }
+    hr__arena_free(&arena);
+    return st == HR_OK ? HR_OK : hr_no_memory(err, "a tensor");
+}
+
+hr_status hr_tensor_export(const hr_tensor *t, char **bytes, size_t *size, hr_error *err)
+{
+    return tensor_export(t, false, bytes, size, err);
+}
+
+hr_status hr_tensor_export_packed(const hr_tensor *t, char **bytes, size_t *size, hr_error *err)
+{
+    return tensor_export(t, true, bytes, size, err);
+}
+
+hr_status hr_tensor_import(hr_view bytes, hr_tensor *out, hr_error *err)
+{
+    hr__import_memory memory = {0};
+    ProtobufCMessage *message;
+    hr_tensor read;
+    if (!out) return no_place(err);
+    *out = (hr_tensor){0};
+    HR_TRY(hr__message_read(&headrace__proto__tensor__descriptor, bytes, &message, err));
+    memory.left = ((size_t)bytes.size + (4 << 20)) * 64;
+    hr_status st = hr__tensor_of_message(&memory, (const proto_tensor *)(const void *)message, &read, err);
+    if (st == HR_OK && read.dtype == HR_STRING) st = hr_tensor_strings(out, read.shape, read.data, err);
+    if (st == HR_OK && read.dtype != HR_STRING) {
+        st = hr_tensor_new(out, read.dtype, read.shape, err);
+        if (st == HR_OK && read.count) memcpy(out->data, read.data, (size_t)read.count * hr_dtype_size(read.dtype));
+    }
+    hr__arena_free(&memory.arena);
+    hr__message_free(message);
+    return st;
 }

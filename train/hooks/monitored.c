@@ -263,9 +263,9 @@ const hr_error *hr_monitored_session_error(const hr_monitored_session *m)
     return m->error.code ? &m->error : NULL;
 }
 
-hr_session *hr_monitored_raw(hr_monitored_session *m) { return m->session; }
-hr_graph *hr_monitored_graph(hr_monitored_session *m) { return m->graph; }
-double hr_monitored_now(const hr_monitored_session *m) { return m->now(m->user); }
+hr_session *hr_monitored_raw(hr_monitored_session *m) { return m ? m->session : NULL; }
+hr_graph *hr_monitored_graph(hr_monitored_session *m) { return m ? m->graph : NULL; }
+double hr_monitored_now(const hr_monitored_session *m) { return m ? m->now(m->user) : 0; }
 bool hr_monitored_restored(const hr_monitored_session *m) { return m && m->restored; }
 const char *hr_monitored_checkpoint(const hr_monitored_session *m) { return m ? m->restored : NULL; }
 

@@ -36,6 +36,10 @@ void hr_summary_writer_unref(hr_summary_writer *w)
 
 hr_status hr_summary_writer_open(hr_summary_writer *w, hr_event_writer **events, hr_error *err)
 {
+    if (events) *events = NULL;
+    if (!w || !events)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "summary.argument",
+                       "event file: expected a writer, and a place for the file, got NULL");
     if (!w->events) HR_TRY(hr_event_writer_open(w->dir, &w->events, err));
     *events = w->events;
     return HR_OK;
