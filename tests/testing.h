@@ -10,6 +10,13 @@
 #include <cmocka.h>
 #include <headrace/base.h>
 
+/* Runs under ThreadSanitizer, which is ten times slower, take a sample of what one thread does by itself. */
+#ifdef __SANITIZE_THREAD__
+enum { UNDER_TSAN = 1 };
+#else
+enum { UNDER_TSAN = 0 };
+#endif
+
 /* The allocator of all tests, which counts and can fail: for another one on top of it. */
 extern const hr_allocator testing_allocator;
 /* Allocation number `n` from now on fails (0 is the next one), and only that one. Counts all meanwhile. */

@@ -9,11 +9,7 @@
 enum { POOL = 8, PATIENCE_S = 120 };
 
 /* ThreadSanitizer has nothing to find where the caller does all by itself. */
-#ifdef __SANITIZE_THREAD__
-enum { MIN_WORKERS = 1 };
-#else
-enum { MIN_WORKERS = 0 };
-#endif
+enum { MIN_WORKERS = UNDER_TSAN };
 
 /* Before main, after that of testing.c: the suite makes allocations fail on top of it. */
 __attribute__((constructor)) static void count_allocations(void)

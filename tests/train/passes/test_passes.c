@@ -390,7 +390,7 @@ static void chains_are_computed_block_by_block(void **state)
     float *values = many_values();
     const hr_shape shapes[] = {HR_SHAPE(MANY), HR_SHAPE(MANY / 1000, 1000), HR_SHAPE(1, MANY),
                                HR_SHAPE(2, 3, MANY / 6)};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < (UNDER_TSAN ? 2 : 4); i++) {
         const hr_shape shape = shapes[i].rank == 2 && i == 1 ? HR_SHAPE(-1, 1000) : shapes[i];
         const hr_node x = hr_placeholder(g, HR_FLOAT, shape), linear = hr_add(hr_mul(x, number(0.5)), number(1));
         const hr_node chosen = hr_where(hr_greater(linear, number(0)), hr_tanh(linear), hr_mul(linear, x));
