@@ -3,13 +3,34 @@
 #include "train/ops/tiles.h"
 #include <math.h>
 
+/* A *place* of a window is a pixel. Where the channels of neighbours lie together, a whole row of the window is one place
+ * with the channels of all: there is less to find. Of rows that reach into the padding, what they read is copied. */
+enum { MAX_ROW = 256 /* values of such a place */ };
+
 /* What a group's pixels are summed from and to: channels read and written. */
 static int64_t read_channels(const hr__conv_tiles *c) { return c->by_input ? c->width : c->depth; }
 static int64_t written_channels(const hr__conv_tiles *c) { return c->by_input ? c->depth : c->width; }
+static int64_t pixels_of_place(const hr__conv_tiles *c) { return c->by_rows ? c->grid.filter[1] : 1; }
+static int64_t places_of(const hr__conv_tiles *c) { return c->grid.filter[0] * c->grid.filter[1] / pixels_of_place(c); }
+static int64_t place_depth(const hr__conv_tiles *c) { return pixels_of_place(c) * read_channels(c); }
+
+static bool may_go_by_rows(const hr__conv_tiles *c)
+{
+    const hr__window_grid *g = &c->grid;
+    return c->groups == 1 && g->filter[1] > 1 && g->dilation[1] == 1 && (!c->by_input || g->stride[1] == 1) &&
+           g->filter[1] <= MAX_ROW / read_channels(c);
+}
 
 /* ---- the filter in panels: for each group, panel, and place of the window, rows of the panel's columns ---- */
 
-/* The weight of a group's place f, read channel k, written channel n. */
+/* Backwards a window's row is read from its other end. */
+static int64_t pixel_read(const hr__conv_tiles *c, int64_t f)
+{
+    const int64_t wide = c->grid.filter[1];
+    return c->by_rows && c->by_input ? f / wide * wide + wide - 1 - f % wide : f;
+}
+
+/* The weight of a group's pixel f of the window, read channel k, written channel n. */
 static float weight(const hr__conv_tiles *c, int64_t group, int64_t f, int64_t k, int64_t n)
 {
     const int64_t in = c->by_input ? n : k, out = c->by_input ? k : n;
@@ -19,14 +40,14 @@ static float weight(const hr__conv_tiles *c, int64_t group, int64_t f, int64_t k
 /* False: not all are finite. */
 static bool pack(const hr__conv_tiles *c, float *to)
 {
-    const int64_t places = c->grid.filter[0] * c->grid.filter[1], rows = read_channels(c),
+    const int64_t pixels = c->grid.filter[0] * c->grid.filter[1], rows = read_channels(c),
                   columns = written_channels(c);
     float probe = 0;
     for (int64_t group = 0; group < c->groups; group++)
         for (int64_t from = 0, width; from < columns; from += width) {
             width = hr__tile_for(columns - from)->width;
-            for (int64_t f = 0; f < places; f++)
-                for (int64_t k = 0; k < rows; k++)
+            for (int64_t i = 0; i < pixels; i++)
+                for (int64_t k = 0, f = pixel_read(c, i); k < rows; k++)
                     for (int64_t n = 0; n < width; n++) {
                         const float w = from + n < columns ? weight(c, group, f, k, from + n) : 0;
                         probe += w * 0;
@@ -47,15 +68,17 @@ static bool has_padding(const hr__window_grid *g)
 
 bool hr__conv_tiles_pack(hr_kernel *k, hr__conv_tiles *c)
 {
-    const int64_t places = c->grid.filter[0] * c->grid.filter[1], rows = read_channels(c);
+    const int64_t pixels = c->grid.filter[0] * c->grid.filter[1], rows = read_channels(c);
     int64_t count, bytes;
-    if (places == 0 || rows == 0 || written_channels(c) == 0) return false;
-    if (hr_dim_mul(places * rows * c->groups, hr__panels_width(written_channels(c)), &count, NULL) != HR_OK ||
+    if (pixels == 0 || rows == 0 || written_channels(c) == 0) return false;
+    if (hr_dim_mul(pixels * rows * c->groups, hr__panels_width(written_channels(c)), &count, NULL) != HR_OK ||
         hr_dim_mul(count, sizeof(float), &bytes, NULL) != HR_OK)
         return false;
-    float *packed = hr_kernel_temp(k, (size_t)bytes), *none = hr_kernel_temp(k, (size_t)rows * sizeof(float));
+    c->by_rows = may_go_by_rows(c);
+    const size_t zeros = (size_t)place_depth(c) * sizeof(float);
+    float *packed = hr_kernel_temp(k, (size_t)bytes), *none = hr_kernel_temp(k, zeros);
     if (!packed || !none) return false;
-    memset(none, 0, (size_t)rows * sizeof(float));
+    memset(none, 0, zeros);
     c->packed = packed;
     c->none = none;
     return pack(c, packed) || (!c->by_input && !has_padding(&c->grid));
@@ -63,7 +86,7 @@ bool hr__conv_tiles_pack(hr_kernel *k, hr__conv_tiles *c)
 
 /* ---- six pixels ---- */
 
-enum { PLACES = 32 /* of a window at once */ };
+enum { PLACES = 32 /* of a window at once */, ROWS = 8 /* places, if they are rows */ };
 
 typedef struct tile {
     hr__pixel pixel[HR__TILE_ROWS];
@@ -72,6 +95,7 @@ typedef struct tile {
     const float *a[PLACES * HR__TILE_ROWS];
     int64_t place[PLACES]; /* those of them that any pixel has */
     int count;
+    float cut[HR__TILE_ROWS * ROWS * MAX_ROW]; /* what rows read that reach into the padding */
 } tile;
 
 /* Where the places of a pixel's window are read along one dimension: at (start + f * step) / by, if that divides. */
@@ -97,6 +121,19 @@ static inline bool reach_at(const reach *r, int64_t f, int64_t *at)
     return *at >= 0 && *at < r->size;
 }
 
+/* Where a row of a window begins that is one place, and what it reads: what lies in the padding is zero in `cut`. */
+static const float *row_at(const hr__conv_tiles *c, const float *line, const reach *right, float *cut)
+{
+    const int64_t wide = c->grid.filter[1], depth = read_channels(c);
+    const int64_t from = right->start - (right->step < 0 ? wide - 1 : 0);
+    if (from >= 0 && from + wide <= right->size) return line + from * depth;
+    const int64_t first = from < 0 ? -from : 0, last = right->size - from < wide ? right->size - from : wide;
+    memset(cut, 0, (size_t)(wide * depth) * sizeof *cut);
+    if (first < last)
+        memcpy(cut + first * depth, line + (from + first) * depth, (size_t)((last - first) * depth) * sizeof *cut);
+    return cut;
+}
+
 static void find_pixels(const hr__conv_tiles *c, int64_t first, int64_t last, tile *t)
 {
     const int64_t *size = c->by_input ? c->grid.in : c->grid.length;
@@ -106,11 +143,7 @@ static void find_pixels(const hr__conv_tiles *c, int64_t first, int64_t last, ti
     for (int r = 0; r < t->rows; r++) {
         t->pixel[r] = p;
         t->at[r] = hr__pixel_at(steps, p);
-        if (++p.w < size[1]) continue;
-        p.w = 0;
-        if (++p.h < size[0]) continue;
-        p.h = 0;
-        p.image++;
+        hr__pixel_next(&p, size);
     }
 }
 
@@ -150,21 +183,39 @@ static void find_window(const hr__conv_tiles *c, int64_t f, int64_t group, tile 
     }
 }
 
+/* The same, where places are rows. */
+static void find_rows(const hr__conv_tiles *c, int64_t f, tile *t, int r, bool *any)
+{
+    const hr__window_steps *steps = c->by_input ? &c->grid.of_out : &c->grid.of_in;
+    const hr__pixel *p = &t->pixel[r];
+    const float *image = (c->by_input ? c->g : c->x) + p->image * steps->image;
+    const reach down = reach_of(c, 0, p->h), right = reach_of(c, 1, p->w);
+    for (int i = 0; i < t->count; i++) {
+        const float **to = &t->a[i * HR__TILE_ROWS + r];
+        int64_t h;
+        *to = c->none;
+        if (!reach_at(&down, f + i, &h)) continue;
+        *to = row_at(c, image + h * steps->pixel[0], &right, t->cut + (r * ROWS + i) * MAX_ROW);
+        any[i] = true;
+    }
+}
+
 /* The windows of these pixels, from place `f` on: PLACES of them, or as many as there are, without those that no pixel
  * has. Gives the next place. */
 static int64_t find_windows(const hr__conv_tiles *c, int64_t f, int64_t group, tile *t)
 {
-    const int64_t left = c->grid.filter[0] * c->grid.filter[1] - f;
-    const int count = left < PLACES ? (int)left : PLACES;
+    const int64_t left = places_of(c) - f, most = c->by_rows ? ROWS : PLACES;
+    const int count = (int)(left < most ? left : most);
     const hr__window_steps *steps = c->by_input ? &c->grid.of_out : &c->grid.of_in;
     const int64_t wide = c->grid.filter[1], sign = c->by_input ? -1 : 1;
     bool any[PLACES] = {false};
     int64_t offset[PLACES];
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count && !c->by_rows; i++)
         offset[i] = sign * ((f + i) / wide * c->grid.dilation[0] * steps->pixel[0] +
                             (f + i) % wide * c->grid.dilation[1] * steps->pixel[1]);
     t->count = count;
-    for (int r = 0; r < t->rows; r++) find_window(c, f, group, t, r, offset, any);
+    for (int r = 0; r < t->rows; r++)
+        c->by_rows ? find_rows(c, f, t, r, any) : find_window(c, f, group, t, r, offset, any);
     t->count = 0;
     for (int i = 0; i < count; i++) {
         if (!any[i]) continue;
@@ -180,7 +231,7 @@ static int64_t find_windows(const hr__conv_tiles *c, int64_t f, int64_t group, t
 static void run_panel(const hr__conv_tiles *c, const tile *t, const hr__tile *kind, const float *panel, int64_t column,
                       int64_t columns, bool add)
 {
-    const int64_t rows = read_channels(c);
+    const int64_t rows = place_depth(c);
     const bool whole = t->rows == HR__TILE_ROWS && columns >= kind->width;
     const size_t bytes = (size_t)(columns < kind->width ? columns : kind->width) * sizeof(float);
     const float *b[PLACES];
@@ -196,8 +247,8 @@ static void run_panel(const hr__conv_tiles *c, const tile *t, const hr__tile *ki
 
 static void run_group(const hr__conv_tiles *c, tile *t, int64_t group)
 {
-    const int64_t places = c->grid.filter[0] * c->grid.filter[1], columns = written_channels(c);
-    const int64_t step = places * read_channels(c); /* of a panel, by its width */
+    const int64_t places = places_of(c), columns = written_channels(c);
+    const int64_t step = places * place_depth(c); /* of a panel, by its width */
     for (int64_t f = 0; f < places;) {
         const bool add = f > 0;
         f = find_windows(c, f, group, t);
@@ -231,62 +282,60 @@ typedef struct by_filter {
     float *sums;                                   /* [pieces, groups, columns in panels, rows] */
 } by_filter;
 
-/* The panel's channels of some pixels of g, beside each other. */
-static void pack_gradient(const by_filter *w, int64_t first, int count, int64_t group, int64_t column, int64_t width,
-                          float *to)
+/* Some pixels of the output, and what they add. */
+typedef struct batch {
+    int64_t count;
+    hr__pixel pixel[PIXELS];
+    float g[PIXELS * HR__TILE_MAX_WIDTH]; /* a panel of their gradients, beside each other */
+    float cut[PIXELS * MAX_ROW];
+} batch;
+
+static void take_pixels(const by_filter *w, int64_t first, int64_t last, int64_t group, int64_t column, int64_t width,
+                        batch *t)
 {
     const hr__conv_tiles *c = w->c;
     const int64_t there = c->width - column < width ? c->width - column : width;
-    for (int i = 0; i < count; i++, to += width) {
-        const hr__pixel p = hr__pixel_of(first + i, c->grid.length);
+    hr__pixel p = hr__pixel_of(first, c->grid.length);
+    float *to = t->g;
+    t->count = last - first < PIXELS ? last - first : PIXELS;
+    for (int64_t i = 0; i < t->count; i++, to += width) {
         memcpy(to, c->g + hr__pixel_at(&c->grid.of_out, p) + group * c->width + column, (size_t)there * sizeof *to);
         memset(to + there, 0, (size_t)(width - there) * sizeof *to);
+        t->pixel[i] = p;
+        hr__pixel_next(&p, c->grid.length);
     }
 }
 
-/* Adds what a place of the window gives: rows are channels of the input. */
-static void add_place(const by_filter *w, const float **a, const float **b, int64_t count, const hr__tile *kind,
-                      float *to)
+/* What place f of the windows gives: rows are channels of the input. */
+static void add_place(const by_filter *w, batch *t, int64_t f, int64_t group, const hr__tile *kind, float *to)
 {
     static const int rows_of[] = {HR__TILE_ROWS, 2, 1};
-    int64_t row = 0;
-    for (int i = 0; i < 3; i++)
-        for (; w->c->depth - row >= rows_of[i]; row += rows_of[i]) {
-            kind->outer[i](a, b, count, to + row * kind->width);
-            for (int64_t p = 0; p < count; p++) a[p] += rows_of[i];
-        }
-}
-
-static void add_pixels(const by_filter *w, int64_t first, int count, int64_t group, const hr__tile *kind,
-                       const float *packed, float *sums)
-{
     const hr__conv_tiles *c = w->c;
-    const int64_t wide = c->grid.filter[1];
-    reach down[PIXELS], right[PIXELS];
-    const float *image[PIXELS], *a[PIXELS], *b[PIXELS];
-    for (int i = 0; i < count; i++) {
-        const hr__pixel p = hr__pixel_of(first + i, c->grid.length);
-        down[i] = reach_of(c, 0, p.h);
-        right[i] = reach_of(c, 1, p.w);
-        image[i] = c->x + p.image * c->grid.of_in.image + group * c->depth;
+    const int64_t depth = place_depth(c), columns = c->grid.filter[1] / pixels_of_place(c);
+    const float *a[PIXELS], *b[PIXELS];
+    int64_t found = 0, row = 0, h, x;
+    for (int64_t i = 0; i < t->count; i++) {
+        const hr__pixel *p = &t->pixel[i];
+        const reach down = reach_of(c, 0, p->h), right = reach_of(c, 1, p->w);
+        if (!reach_at(&down, f / columns, &h)) continue;
+        if (!c->by_rows && !reach_at(&right, f % columns, &x)) continue;
+        const float *line = c->x + p->image * c->grid.of_in.image + h * c->grid.of_in.pixel[0] + group * c->depth;
+        a[found] = c->by_rows ? row_at(c, line, &right, t->cut + i * MAX_ROW) : line + x * c->grid.of_in.pixel[1];
+        b[found++] = t->g + i * kind->width;
     }
-    for (int64_t f = 0; f < c->grid.filter[0] * wide; f++, sums += c->depth * kind->width) {
-        const int64_t high = f / wide, across = f % wide;
-        int64_t found = 0, h, x;
-        for (int i = 0; i < count; i++) {
-            if (!reach_at(&down[i], high, &h) || !reach_at(&right[i], across, &x)) continue;
-            a[found] = image[i] + h * c->grid.of_in.pixel[0] + x * c->grid.of_in.pixel[1];
-            b[found++] = packed + i * kind->width;
+    for (int i = 0; i < 3; i++)
+        for (; depth - row >= rows_of[i]; row += rows_of[i]) {
+            kind->outer[i](a, b, found, to + row * kind->width);
+            for (int64_t n = 0; n < found; n++) a[n] += rows_of[i];
         }
-        add_place(w, a, b, found, kind, sums);
-    }
 }
 
 /* Item: a piece of the pixels, for one group. */
 static void add_piece(int64_t first, int64_t last, void *user)
 {
     const by_filter *w = user;
-    float packed[PIXELS * HR__TILE_MAX_WIDTH];
+    const int64_t places = places_of(w->c), depth = place_depth(w->c);
+    batch t;
     for (int64_t item = first; item < last; item++) {
         const int64_t piece = item / w->c->groups, group = item % w->c->groups;
         const int64_t from = w->pixels * piece / w->pieces, to = w->pixels * (piece + 1) / w->pieces;
@@ -295,9 +344,8 @@ static void add_piece(int64_t first, int64_t last, void *user)
         for (int64_t column = 0; column < w->c->width;) {
             const hr__tile *kind = hr__tile_for(w->c->width - column);
             for (int64_t p = from; p < to; p += PIXELS) {
-                const int count = to - p < PIXELS ? (int)(to - p) : PIXELS;
-                pack_gradient(w, p, count, group, column, kind->width, packed);
-                add_pixels(w, p, count, group, kind, packed, sums);
+                take_pixels(w, p, to, group, column, kind->width, &t);
+                for (int64_t f = 0; f < places; f++) add_place(w, &t, f, group, kind, sums + f * depth * kind->width);
             }
             sums += w->rows * kind->width;
             column += kind->width;
@@ -324,6 +372,13 @@ static void sum_pieces(int64_t first, int64_t last, void *user)
         }
 }
 
+static bool all_finite(const float *x, int64_t count)
+{
+    float probe = 0;
+    for (int64_t i = 0; i < count; i++) probe += x[i] * 0;
+    return probe == 0;
+}
+
 hr_status hr__conv_tiles_by_filter(hr_kernel *k, hr__conv_tiles *c, hr_error *err)
 {
     const int64_t places = c->grid.filter[0] * c->grid.filter[1];
@@ -338,7 +393,10 @@ hr_status hr__conv_tiles_by_filter(hr_kernel *k, hr__conv_tiles *c, hr_error *er
     w.sums = hr_kernel_temp(k, (size_t)bytes);
     if (!w.sums) return hr_no_memory(err, "sums of a filter's gradient");
     const double products = (double)w.pixels * (double)w.rows * (double)c->width;
-    hr_kernel_parallel(k, w.pieces * c->groups, products * .02 / (double)w.pieces, add_piece, &w);
-    hr_kernel_parallel(k, w.rows, (double)(w.pieces * w.columns * c->groups) * .5, sum_pieces, &w);
-    return HR_OK;
+    c->by_rows = may_go_by_rows(c);
+    for (;; c->by_rows = false) { /* again, if infinities of g may have met the padding's zeros */
+        hr_kernel_parallel(k, w.pieces * c->groups, products * .02 / (double)w.pieces, add_piece, &w);
+        hr_kernel_parallel(k, w.rows, (double)(w.pieces * w.columns * c->groups) * .5, sum_pieces, &w);
+        if (!c->by_rows || all_finite(c->out, w.rows * c->groups * c->width)) return HR_OK;
+    }
 }

@@ -12,6 +12,7 @@ typedef struct hr__conv_tiles {
     const float *x, *w, *g;       /* input, filter, gradient of the output */
     float *out;
     bool by_input;       /* from g and w to the input's gradient; else from x and w to the output */
+    bool by_rows;        /* a row of a window is read as one */
     const float *packed; /* w in panels of a tile's width */
     const float *none;   /* what lies in the padding: zeros */
 } hr__conv_tiles;

@@ -121,6 +121,15 @@ static inline hr__pixel hr__pixel_of(int64_t item, const int64_t *size)
     return (hr__pixel){item / size[1] / size[0], item / size[1] % size[0], item % size[1]};
 }
 
+static inline void hr__pixel_next(hr__pixel *p, const int64_t *size)
+{
+    if (++p->w < size[1]) return;
+    p->w = 0;
+    if (++p->h < size[0]) return;
+    p->h = 0;
+    p->image++;
+}
+
 static inline int64_t hr__pixel_at(const hr__window_steps *s, hr__pixel p)
 {
     return p.image * s->image + p.h * s->pixel[0] + p.w * s->pixel[1];
