@@ -17,4 +17,12 @@ HR_API bool hr__cpu_has(unsigned features);
 /* For tests: forbids all but these until the next call; ~0u allows all. Kernels choose again at their next call. */
 void hr__cpu_limit(unsigned features);
 
+/* In a loop that waits for another thread: leaves the core's other half more to do. */
+static inline void hr__cpu_pause(void)
+{
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#endif
+}
+
 #endif

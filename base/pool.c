@@ -1,13 +1,20 @@
 /* Each worker visits all clients in turn, and sleeps after two passes in a row without work. Before the second pass it
- * is counted in `sleeping`: work that arrives from then on is found by that pass, or a wake-up reports it. */
+ * is counted in `sleeping`: work that arrives from then on is found by that pass, or a wake-up reports it. After a piece
+ * of a loop it watches for a moment before that: in a graph the next loop is near, and to wake a sleeper takes as long as
+ * a small loop. */
 #include "base/pool.h"
+#include "base/cpu.h"
 #include "base/number.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
-enum { MAX_WORKERS = 256, TURN = 16 /* pieces for one client before the next one's turn */ };
+enum {
+    MAX_WORKERS = 256,
+    TURN = 16,       /* pieces for one client before the next one's turn */
+    WATCH_NS = 50000 /* about what a wake-up costs on a virtual machine */
+};
 
 /* The one pool of the process. All but the atomics is guarded by the lock. */
 static struct pool {
@@ -17,18 +24,20 @@ static struct pool {
     uv_cond_t left;   /* a thread waits here until no worker is in its client */
     hr__client *first;
     uv_thread_t thread[MAX_WORKERS];
-    int started, wanted;
+    int started, wanted, cores;
     int parked;
     bool stopping;
     /* Wake-ups that no sleeper has taken yet. `sleeping` excludes the workers that they are for: two wake-ups reach two
      * sleepers. */
     int tokens;
     _Atomic int sleeping;
+    _Atomic unsigned calls; /* counts wake-ups, whether anybody sleeps or not */
 } pool;
 static uv_once_t once = UV_ONCE_INIT;
 
 static _Thread_local bool in_loop;      /* this thread runs a piece of hr__parallel_for */
 static _Thread_local int worker_number; /* of this thread; 0: none */
+static _Thread_local bool ran_loop;     /* this worker ran a piece of one since it looked for work last */
 
 static int default_workers(void)
 {
@@ -65,6 +74,7 @@ static void start_pool(void)
 {
     make_locks();
     pool.wanted = within_bounds(default_workers());
+    pool.cores = (int)uv_available_parallelism();
     pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
@@ -116,6 +126,21 @@ static bool go_round(int thread)
     return busy;
 }
 
+/* No more threads than cores: then nobody needs the core of one that watches. */
+static bool has_own_core(void) { return pool.started < pool.cores; }
+
+/* True: there was a call meanwhile. Lock held before and after. */
+static bool watch_for_calls(unsigned seen)
+{
+    if (!ran_loop || !has_own_core()) return false;
+    ran_loop = false;
+    uv_mutex_unlock(&pool.lock);
+    const uint64_t end = uv_hrtime() + WATCH_NS;
+    while (pool.calls == seen && uv_hrtime() < end) hr__cpu_pause();
+    uv_mutex_lock(&pool.lock);
+    return pool.calls != seen;
+}
+
 static void go_round_or_sleep(int thread)
 {
     pool.sleeping++;
@@ -142,7 +167,8 @@ static void run_worker(void *arg)
             pool.parked--;
             continue;
         }
-        if (!go_round(thread)) go_round_or_sleep(thread);
+        const unsigned seen = pool.calls;
+        if (!go_round(thread) && !watch_for_calls(seen)) go_round_or_sleep(thread);
     }
     uv_mutex_unlock(&pool.lock);
 }
@@ -217,6 +243,12 @@ void hr__pool_leave(hr__client *client)
     while (*at && *at != client) at = &(*at)->next;
     if (*at) *at = client->next;
     client->leaving = true;
+    if (client->inside > 0 && has_own_core()) { /* the last piece of a loop is about to end */
+        const uint64_t end = uv_hrtime() + WATCH_NS;
+        uv_mutex_unlock(&pool.lock);
+        while (client->inside > 0 && uv_hrtime() < end) hr__cpu_pause();
+        uv_mutex_lock(&pool.lock);
+    }
     while (client->inside > 0) uv_cond_wait(&pool.left, &pool.lock);
     uv_mutex_unlock(&pool.lock);
 }
@@ -229,6 +261,7 @@ bool hr__pool_sleeps(void) { return pool.sleeping > 0; }
 void hr__pool_wake(hr__client *client)
 {
     client->called = true;
+    pool.calls++;
     if (pool.sleeping == 0 || !may_enter(client)) return;
     uv_mutex_lock(&pool.lock);
     wake_one();
@@ -254,6 +287,7 @@ static bool pool_run_piece(hr__client *client, int thread)
     in_loop = true;
     l->fn(i, l->user);
     in_loop = false;
+    ran_loop = true;
     return true;
 }
 

@@ -136,7 +136,7 @@ static void row_dots(int64_t first, int64_t last, void *user)
 
 /* ---- floats in tiles of registers (tiles.h): b is packed once for all blocks, if it stays in the cache ---- */
 
-enum { TILES_ROWS = 48 /* of a block */, MIN_ROWS = 24, MIN_COLUMNS = 16, MAX_VALUES = 1 << 18 /* of b */ };
+enum { TILES_ROWS = 24 /* of a block */, MIN_ROWS = 24, MIN_COLUMNS = 16, MAX_VALUES = 1 << 18 /* of b */ };
 
 static void rows_in_tiles(int64_t first, int64_t last, void *user)
 {
@@ -165,9 +165,11 @@ static bool fits_tiles(const product *p, hr_dtype dtype, int64_t products, int64
 enum { BLOCK_ROWS = 128 };
 
 typedef struct blocks {
-    product p;                  /* the first */
-    hr_shape batch, in[2];      /* how the products are numbered; the shapes of both inputs */
-    int64_t rows, count, width; /* width: bytes of a value */
+    product p;             /* the first */
+    hr_shape batch, in[2]; /* how the products are numbered; the shapes of both inputs */
+    int64_t rows, count;
+    int64_t tile;  /* rows that a block has together */
+    int64_t width; /* bytes of a value */
     void (*multiply)(int64_t first, int64_t last, void *user);
     const hr_epilogue *epilogue; /* of one product of floats; NULL: that is the result */
     const hr_tensor *bias;
@@ -196,7 +198,8 @@ static void some_blocks(int64_t first, int64_t last, void *user)
             }
         p.a = (const char *)p.a + from[0] * b->rows * p.k * b->width;
         p.b = (const char *)p.b + from[1] * p.k * p.n * b->width;
-        const int64_t row = b->rows * block / b->count, end = b->rows * (block + 1) / b->count;
+        const int64_t tiles = (b->rows + b->tile - 1) / b->tile, last = tiles * (block + 1) / b->count * b->tile;
+        const int64_t row = tiles * block / b->count * b->tile, end = last < b->rows ? last : b->rows;
         b->multiply(row, end, &p);
         if (b->epilogue) finish_rows(b, row, end);
     }
@@ -217,7 +220,7 @@ void hr__products_run(hr_kernel *k, const hr__products *all)
     const int64_t m = matmul_rows_of(a->shape, all->ta), n = matmul_columns_of(b->shape, all->tb),
                   inner = matmul_columns_of(a->shape, all->ta);
     const int64_t lda = a->shape.dims[a->shape.rank - 1], ldb = b->shape.dims[b->shape.rank - 1];
-    blocks work = {.rows = m, .multiply = multiply_of(a->dtype, n)};
+    blocks work = {.rows = m, .tile = 1, .multiply = multiply_of(a->dtype, n)};
     work.p = (product){.a = a->data,
                        .b = b->data,
                        .out = all->out->data,
@@ -254,6 +257,7 @@ void hr__products_run(hr_kernel *k, const hr__products *all)
         if (work.p.panels) {
             hr_kernel_parallel(k, (n + width - 1) / width, (double)(inner * width) / 10, pack_panels, &work.p);
             work.multiply = rows_in_tiles;
+            work.tile = HR__TILE_ROWS;
             block = TILES_ROWS;
         }
     }
