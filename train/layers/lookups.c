@@ -87,15 +87,17 @@ static hr_node weighted_rows(hr_node rows, const hr__ids *in, hr_combiner combin
     return hr_div_no_nan(sum, hr_sqrt(sum_of_segments(hr_mul(weight, weight), in)));
 }
 
+/* Each row is taken once, so that the gradient has one slice for each id, as that of the op for fed ids. */
 static hr_node looked_up(const hr__ids *in, hr_node table, hr_combiner combiner, float max_norm)
 {
     static const char *const op[] = {[HR_MEAN] = "SparseSegmentMeanWithNumSegments",
                                      [HR_SUM] = "SparseSegmentSumWithNumSegments",
                                      [HR_SQRTN] = "SparseSegmentSqrtNWithNumSegments"};
     const hr__ids kept = ids_that_count(in, combiner);
-    const hr_node rows = hr__clipped_rows(hr_gather(table, kept.ids, 0), 1, max_norm);
-    if (kept.weights.graph) return weighted_rows(rows, &kept, combiner);
-    return hr_new_node(table.graph, op[combiner], HR_INPUTS(rows, each_of(kept.ids), kept.segments, kept.count));
+    const hr_node once = hr_unique_values(kept.ids), place = hr_node_output(once, 1);
+    const hr_node rows = hr__clipped_rows(hr_gather(table, once, 0), 1, max_norm);
+    if (kept.weights.graph) return weighted_rows(hr_gather(rows, place, 0), &kept, combiner);
+    return hr_new_node(table.graph, op[combiner], HR_INPUTS(rows, place, kept.segments, kept.count));
 }
 
 /* Ids out of range count for nothing: the op leaves out what has a negative number. */

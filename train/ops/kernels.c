@@ -28,6 +28,22 @@ hr_status hr_shape_input(const hr_tensor *t, hr_shape *out, hr_error *err)
                    hr_shape_text(read ? *out : t->shape, text, sizeof text));
 }
 
+hr_status hr_distinct_rows_begin(hr_kernel *k, int64_t count, int64_t table_rows, hr_distinct_rows *out, hr_error *err)
+{
+    size_t slots = 16;
+    if (count < 0 || count > INT32_MAX / 8)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.rows", "expected fewer than %d rows in a gradient, got %lld",
+                       INT32_MAX / 8, (long long)count);
+    while (slots < 4 * (uint64_t)count) slots *= 2;
+    *out = (hr_distinct_rows){.mask = (uint64_t)table_rows <= slots ? 0 : (uint32_t)(slots - 1)};
+    if (!out->mask) slots = (size_t)table_rows;
+    out->slot = hr_kernel_temp(k, slots * sizeof *out->slot + 1);
+    out->rows = hr_kernel_temp(k, (size_t)count * sizeof *out->rows + 1);
+    if (!out->slot || !out->rows) return hr_no_memory(err, "the rows of a sparse gradient");
+    memset(out->slot, 0, slots * sizeof *out->slot);
+    return HR_OK;
+}
+
 hr_status hr_axis(int64_t axis, int rank, int *out, hr_error *err)
 {
     if (axis < -rank || axis >= rank)

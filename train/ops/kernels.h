@@ -94,6 +94,36 @@ static inline size_t hr_bytes_from_axis(const hr_tensor *t, int axis)
 HR_API hr_status hr_check_splits(const hr_tensor *ids, const hr_tensor *splits, const hr_tensor *weights,
                                  hr_error *err);
 
+/* ---- distinct rows ----
+ * Numbers of rows are put into a small hash table as they come: the first one has place 0, the next other one place 1.
+ * hr_distinct_rows_begin takes memory of the kernel for `count` of them, none of which may be negative or reach
+ * `table_rows`; hr_distinct_rows_find tells the place of a row, old or new. */
+typedef struct hr_distinct_rows {
+    int32_t *slot; /* the place of a row in `rows`, plus one; 0: free */
+    int64_t *rows; /* by place */
+    uint32_t mask; /* of the slots; 0: a small table's, found by the row itself */
+    int64_t count;
+} hr_distinct_rows;
+
+HR_API hr_status hr_distinct_rows_begin(hr_kernel *k, int64_t count, int64_t table_rows, hr_distinct_rows *out,
+                                        hr_error *err);
+
+/* Whether the row was there before is as good as random, so there is no branch on it. */
+static inline int64_t hr_distinct_rows_find(hr_distinct_rows *s, int64_t row)
+{
+    size_t at = (size_t)row;
+    if (s->mask) {
+        at = (uint32_t)(((uint64_t)row * 0x9e3779b97f4a7c15u) >> 32) & s->mask;
+        while (s->slot[at] && s->rows[s->slot[at] - 1] != row) at = (at + 1) & s->mask;
+    }
+    const int32_t found = s->slot[at];
+    const int64_t place = found ? found - 1 : s->count;
+    s->rows[place] = row;
+    s->slot[at] = (int32_t)place + 1;
+    s->count += found == 0;
+    return place;
+}
+
 /* ---- walks over tensors along strides ----
  *
  * A walk goes through all indices of a space and, for each tensor that takes part (an operand), to the value that

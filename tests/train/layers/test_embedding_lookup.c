@@ -2,6 +2,7 @@
  * safe_embedding_lookup_sparse, of numbers made by a formula; of gradients, sums with such numbers. */
 #include "tests/testing.h"
 #include "train/layers/layers.h"
+#include "train/optimizers/optimizers.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static void tables_new(tables *t, hr_partition_strategy strategy)
 
 static hr_node made(hr_graph *g, hr_shape shape, int64_t seed)
 {
-    float values[IDS * WIDTH];
+    float values[ROWS * WIDTH];
     const int64_t count = hr_shape_count(shape);
     for (int64_t k = 0; k < count; k++) values[k] = number(k, seed);
     const hr_tensor value = hr_tensor_of(HR_FLOAT, shape, values);
@@ -156,6 +157,190 @@ static void rows_of_ids_are_combined_over_shards(void **state)
     }
 }
 
+/* Ids repeat, also within a row; one does not count, so that its row is empty and stands for id 0. */
+static void gradients_have_one_row_for_each_distinct_id(void **state)
+{
+    (void)state;
+    enum { ALL = 9, LINES = 6, DISTINCT = 5 };
+    static const int64_t ids[ALL] = {7, 0, 3, 5, 5, 2, -1, 7, 7}, empty_first[ALL] = {-1, -1, 3, 5, 5, 2, -1, 7, 7};
+    static const int32_t splits[LINES + 1] = {0, 2, 3, 3, 6, 7, 9};
+    static const float weights[ALL] = {1, 2, 0.5f, -1, 3, 1.5f, 1, 0.25f, 2};
+    static const struct {
+        const int64_t *ids, rows[DISTINCT];
+        hr_combiner combiner;
+        bool weighed;
+        float max_norm, values[DISTINCT * WIDTH], norm;
+    } cases[] = {
+        {ids,
+         {7, 0, 3, 5, 2},
+         HR_MEAN,
+         false,
+         0,
+         {-0.219999999f, 0.720000029f, -0.0599999987f, 0.0399999991f, -0.639999986f, -0.639999986f, 0.266666681f, 0,
+          0.13333334f, 0},
+         1.21658909f},
+        {ids,
+         {7, 0, 3, 5, 2},
+         HR_MEAN,
+         false,
+         0.5f,
+         {-0.337469637f, 0.311510444f, -0.0335889533f, 0.0363880284f, 0.0807052553f, -0.134508684f, 0.0172780603f,
+          0.0604732074f, 0.105828121f, 0.0302366056f},
+         0.50403583f},
+        {ids,
+         {7, 0, 3, 5, 2},
+         HR_MEAN,
+         true,
+         0,
+         {-0.200000003f, 0.706666648f, -0.0799999982f, 0.0533333309f, -0.639999986f, -0.639999986f, 0.266666681f, 0,
+          0.13333334f, 0},
+         1.20694292f},
+        {ids,
+         {7, 0, 3, 5, 2},
+         HR_MEAN,
+         true,
+         0.5f,
+         {-0.325144649f, 0.300133526f, -0.0447852686f, 0.0485173687f, 0.0807052553f, -0.134508684f, 0.0172780603f,
+          0.0604732074f, 0.105828121f, 0.0302366056f},
+         0.490748554f},
+        {ids,
+         {7, 0, 3, 5, 2},
+         HR_SUM,
+         false,
+         0,
+         {-0.439999998f, 1.44000006f, -0.119999997f, 0.0799999982f, -0.639999986f, -0.639999986f, 0.800000012f, 0,
+          0.400000006f, 0},
+         1.97666395f},
+        {ids,
+         {7, 0, 3, 5, 2},
+         HR_SUM,
+         false,
+         0.5f,
+         {-0.674939275f, 0.623020887f, -0.0671779066f, 0.0727760568f, 0.0807052553f, -0.134508684f, 0.051834166f,
+          0.181419611f, 0.317484319f, 0.0907098129f},
+         1.01130486f},
+        {ids,
+         {7, 0, 3, 5, 2},
+         HR_SUM,
+         true,
+         0,
+         {-0.479999989f, 1.61000001f, -0.239999995f, 0.159999996f, -0.319999993f, -0.319999993f, 0.800000072f, 0,
+          0.600000024f, 0},
+         2.02743697f},
+        {ids,
+         {7, 0, 3, 5, 2},
+         HR_SUM,
+         true,
+         0.5f,
+         {-0.750062943f, 0.692365766f, -0.134355813f, 0.145552114f, 0.0403526276f, -0.0672543421f, 0.0518341064f,
+          0.181419641f, 0.476226509f, 0.136064723f},
+         1.16972566f},
+        {ids,
+         {7, 0, 3, 5, 2},
+         HR_SQRTN,
+         false,
+         0,
+         {-0.311126947f, 1.01823378f, -0.0848528072f, 0.0565685406f, -0.639999986f, -0.639999986f, 0.461880207f, 0,
+          0.230940104f, 0},
+         1.49327385f},
+        {ids,
+         {7, 0, 3, 5, 2},
+         HR_SQRTN,
+         false,
+         0.5f,
+         {-0.477254093f, 0.44054234f, -0.0475019477f, 0.0514604375f, 0.0807052553f, -0.134508684f, 0.0299264789f,
+          0.104742661f, 0.183299661f, 0.0523713306f},
+         0.706801057f},
+        {ids,
+         {7, 0, 3, 5, 2},
+         HR_SQRTN,
+         true,
+         0,
+         {-0.232275635f, 0.794869661f, -0.107331261f, 0.0715541691f, -0.639999986f, -0.639999986f, 0.35777089f, 0,
+          0.178885445f, 0},
+         1.29676902f},
+        {ids,
+         {7, 0, 3, 5, 2},
+         HR_SQRTN,
+         true,
+         0.5f,
+         {-0.368517399f, 0.340169907f, -0.0600857437f, 0.065092884f, 0.0807052553f, -0.134508684f, 0.0231809616f,
+          0.0811333135f, 0.1419833f, 0.0405666605f},
+         0.559373617f},
+        {empty_first,
+         {0, 3, 5, 2, 7},
+         HR_MEAN,
+         false,
+         0,
+         {0, 0, -0.639999986f, -0.639999986f, 0.266666681f, 0, 0.13333334f, 0, -0.159999996f, 0.680000007f},
+         1.18156207f},
+        {empty_first,
+         {0, 3, 5, 2, 7},
+         HR_MEAN,
+         true,
+         0,
+         {0, 0, -0.639999986f, -0.639999986f, 0.266666681f, 0, 0.13333334f, 0, -0.159999996f, 0.680000007f},
+         1.18156207f},
+        {empty_first,
+         {0, 3, 5, 2, 7},
+         HR_SUM,
+         false,
+         0,
+         {0, 0, -0.639999986f, -0.639999986f, 0.800000012f, 0, 0.400000006f, 0, -0.319999993f, 1.36000001f},
+         1.88976181f},
+        {empty_first,
+         {0, 3, 5, 2, 7},
+         HR_SUM,
+         true,
+         0,
+         {0, 0, -0.319999993f, -0.319999993f, 0.800000072f, 0, 0.600000024f, 0, -0.359999985f, 1.52999997f},
+         1.91710722f},
+        {empty_first,
+         {0, 3, 5, 2, 7},
+         HR_SQRTN,
+         false,
+         0,
+         {0, 0, -0.639999986f, -0.639999986f, 0.461880207f, 0, 0.230940104f, 0, -0.226274163f, 0.961665213f},
+         1.43592024f},
+        {empty_first,
+         {0, 3, 5, 2, 7},
+         HR_SQRTN,
+         true,
+         0,
+         {0, 0, -0.639999986f, -0.639999986f, 0.35777089f, 0, 0.178885445f, 0, -0.178610012f, 0.759092569f},
+         1.25989008f},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tables t = {.g = hr_graph_new()};
+        float first[ROWS * WIDTH];
+        for (int64_t k = 0; k < ROWS * WIDTH; k++) first[k] = number(k, 3);
+        const hr_tensor value = hr_tensor_of(HR_FLOAT, HR_SHAPE(ROWS, WIDTH), first),
+                        id = hr_tensor_of(HR_INT64, HR_SHAPE(ALL), (void *)cases[i].ids),
+                        ends = hr_tensor_of(HR_INT32, HR_SHAPE(LINES + 1), (void *)splits),
+                        w = hr_tensor_of(HR_FLOAT, HR_SHAPE(ALL), (void *)weights);
+        const hr_node table =
+            hr_get_variable(t.g, "table", HR_FLOAT, value.shape, .initializer = hr_initial_value(&value));
+        const hr_node y = hr_embedding_lookup_sparse(table, hr_const(t.g, &id), hr_const(t.g, &ends),
+                                                     .combiner = cases[i].combiner, .max_norm = cases[i].max_norm,
+                                                     .weights = cases[i].weighed ? hr_const(t.g, &w) : (hr_node){0});
+        const hr_node loss = hr_reduce_sum(hr_mul(y, made(t.g, HR_SHAPE(LINES, WIDTH), 9)));
+        hr_variable_gradient by = {.variable = table};
+        hr_error err;
+        hr_tensor rows;
+        hr_gradients(&loss, 1, &table, 1, &by.gradient);
+        const hr_node norm = hr_global_norm(&by, 1);
+        start(&t);
+        assert_ok(hr_session_run(t.s, NULL, 0, &by.gradient.indices, 1, &rows, &err), &err);
+        assert_int_equal(rows.count, DISTINCT);
+        assert_memory_equal(rows.data, cases[i].rows, sizeof cases[i].rows);
+        expect(&t, "slices", by.gradient.values, cases[i].values, DISTINCT * WIDTH);
+        expect(&t, "norm", norm, &cases[i].norm, 1);
+        hr_tensor_clear(&rows);
+        hr_session_free(t.s);
+        hr_graph_free(t.g);
+    }
+}
+
 static void a_variable_in_pieces_is_looked_up_by_piece(void **state)
 {
     (void)state;
@@ -248,6 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_found_in_their_shards),
         cmocka_unit_test(rows_of_ids_are_combined_over_shards),
+        cmocka_unit_test(gradients_have_one_row_for_each_distinct_id),
         cmocka_unit_test(a_variable_in_pieces_is_looked_up_by_piece),
         cmocka_unit_test(ids_that_there_are_not_fail_the_run),
         cmocka_unit_test(wrong_arguments_stay_with_the_graph),

@@ -363,7 +363,7 @@ static void layers_give_the_same(void **state)
     }
 }
 
-/* The derivatives of both layers by all variables. */
+/* The derivatives of both layers by all variables. Their slices have the same norm, since both have one for each id. */
 static void assert_same_gradients(both *b, layer *make)
 {
     hr_node loss[2], handle[MAX];
@@ -377,13 +377,18 @@ static void assert_same_gradients(both *b, layer *make)
     for (; count < hr_graph_variables(b->g); count++) handle[count] = hr_graph_variable(b->g, count)->handle;
     hr_gradients(&loss[0], 1, handle, count, fed);
     hr_gradients(&loss[1], 1, handle, count, made);
-    hr_node dense[2][MAX];
+    hr_node dense[2][MAX], squares[2][MAX];
     for (int i = 0; i < count; i++) {
+        squares[0][i] = hr_reduce_sum(hr_square(fed[i].values));
+        squares[1][i] = hr_reduce_sum(hr_square(made[i].values));
         dense[0][i] = hr_gradient_dense(fed[i]);
         dense[1][i] = hr_gradient_dense(made[i]);
     }
     both_start(b);
-    for (int i = 0; i < count; i++) assert_same(b, hr_graph_variable(b->g, i)->name, dense[0][i], dense[1][i], 1e-4);
+    for (int i = 0; i < count; i++) {
+        assert_same(b, hr_graph_variable(b->g, i)->name, dense[0][i], dense[1][i], 1e-4);
+        assert_same(b, hr_graph_variable(b->g, i)->name, squares[0][i], squares[1][i], 1e-4);
+    }
 }
 
 static void layers_learn_the_same(void **state)

@@ -1,6 +1,6 @@
 /* Embedding lookup of rows of ids in one node: gather, combine, nothing in between; what TensorFlow composes as
  * safe_embedding_lookup_sparse, with its order of additions. Its gradient is the slices of the rows that were looked
- * up; there is never a dense gradient of a table. */
+ * up, one for each distinct id; there is never a dense gradient of a table. */
 #include <headrace/kernels.h>
 #include <headrace/nn.h>
 #include <math.h>
@@ -127,86 +127,74 @@ static void through_clip(const lookup *l, int64_t id, float *g)
     for (int64_t j = 0; j < dim; j++) g[j] = l->table.max_norm / norm * (g[j] - x[j] * dot / square);
 }
 
+/* The place of each id among the distinct ones; -1: it does not count. TensorFlow looks up row 0 for a row without ids
+ * and then discards it: the optimizer sees row 0 with a gradient of zeros, at which Ftrl, for one, still moves it. */
+static hr_status find_places(const lookup *l, int64_t rows, hr_distinct_rows *found, int32_t *place, hr_error *err)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        bool empty = true;
+        for (int32_t i = l->splits[r]; i < l->splits[r + 1]; i++) {
+            place[i] = -1;
+            if (!counts(l, i)) continue;
+            if (l->ids[i] >= l->table.buckets)
+                return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected ids below %lld, got %lld",
+                               (long long)l->table.buckets, (long long)l->ids[i]);
+            place[i] = (int32_t)hr_distinct_rows_find(found, l->ids[i]);
+            empty = false;
+        }
+        if (empty && l->table.buckets > 0) hr_distinct_rows_find(found, 0);
+    }
+    return HR_OK;
+}
+
 /* One row's share of each table row that went into it. */
-static void spread_row(const lookup *l, int64_t r, const float *grad, float **values, int64_t **indices)
+static void spread_row(const lookup *l, int64_t r, const float *grad, const int32_t *place, float *values)
 {
     const int32_t first = l->splits[r], last = l->splits[r + 1];
     const int64_t dim = l->table.dimension;
     int32_t n = 0;
-    for (int32_t i = first; i < last; i++) n += counts(l, i);
-    if (n == 0) return;
+    for (int32_t i = first; i < last; i++) n += place[i] >= 0;
     const float by = embedding_divisor(l, first, last, n);
     for (int32_t i = first; i < last; i++) {
-        if (!counts(l, i)) continue;
+        if (place[i] < 0) continue;
         const float scale = by == 0 ? 0 : (l->weights ? l->weights[i] : 1) / by;
-        float *to = *values;
-        for (int64_t j = 0; j < dim; j++) to[j] = grad[r * dim + j] * scale;
-        if (l->table.max_norm > 0) through_clip(l, l->ids[i], to);
-        *values += dim;
-        *(*indices)++ = l->ids[i];
+        float *to = values + place[i] * dim;
+        for (int64_t j = 0; j < dim; j++) to[j] += grad[r * dim + j] * scale;
     }
 }
 
-/* One id a row, all of them valid, nothing to weigh: the gradient's rows are the slices. */
-static bool is_one_a_row(const lookup *l, int64_t nnz, int64_t rows)
+/* Each id comes once, and is a row of its own, with nothing to weigh: the gradient's rows are the slices. */
+static bool is_one_a_row(const lookup *l, const hr_distinct_rows *found, int64_t nnz, int64_t rows)
 {
-    if (nnz != rows || l->weights || l->table.max_norm > 0) return false;
-    int64_t min = 0, odd = 0;
-    for (int64_t i = 0; i < nnz; i++) {
-        min |= l->ids[i];
-        odd |= l->splits[i] ^ i;
-    }
-    return min >= 0 && odd == 0;
-}
-
-static hr_status embedding_pass_rows(hr_kernel *k, const lookup *l, int64_t rows, hr_error *err)
-{
-    hr_tensor *indices;
-    HR_TRY(hr_kernel_pass(k, 0, 1, HR_SHAPE(rows, l->table.dimension), err));
-    HR_TRY(hr_kernel_output(k, 1, HR_SHAPE(rows), &indices, err));
-    if (rows) memcpy(indices->data, l->ids, (size_t)rows * sizeof *l->ids);
-    return HR_OK;
-}
-
-/* TensorFlow looks up row 0 for a row without ids and then discards it: the optimizer sees row 0 with a gradient of
- * zeros, at which Ftrl, for one, still moves it. */
-static bool has_empty_row(const lookup *l, int64_t rows)
-{
-    for (int64_t r = 0; r < rows; r++) {
-        int32_t i = l->splits[r];
-        while (i < l->splits[r + 1] && !counts(l, i)) i++;
-        if (i == l->splits[r + 1]) return true;
-    }
-    return false;
+    if (nnz != rows || found->count != rows || l->weights || l->table.max_norm > 0) return false;
+    int64_t odd = 0;
+    for (int64_t i = 0; i < nnz; i++) odd |= (l->splits[i] ^ i) | (l->ids[i] ^ found->rows[i]);
+    return odd == 0;
 }
 
 static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
 {
     lookup l = {0};
     hr_tensor *values, *indices;
+    hr_distinct_rows found;
     HR_TRY(embedding_describe(k, 1, &l, err));
-    const int64_t nnz = k->input[2]->count, rows = k->input[3]->count - 1;
+    const int64_t nnz = k->input[2]->count, rows = k->input[3]->count - 1, dim = l.table.dimension;
     int64_t expected;
-    HR_TRY(hr_dim_mul(rows, l.table.dimension, &expected, err));
+    HR_TRY(hr_dim_mul(rows, dim, &expected, err));
     if (k->input[1]->count != expected)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a gradient for each row");
-    if (is_one_a_row(&l, nnz, rows)) return embedding_pass_rows(k, &l, rows, err);
-    int64_t kept = 0;
-    for (int64_t i = 0; i < nnz; i++) kept += counts(&l, (int32_t)i);
-    for (int64_t i = 0; i < nnz && l.table.max_norm > 0; i++)
-        if (l.ids[i] >= l.table.buckets && counts(&l, (int32_t)i))
-            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected ids below %lld, got %lld",
-                           (long long)l.table.buckets, (long long)l.ids[i]);
-    const bool empty = l.table.buckets > 0 && has_empty_row(&l, rows);
-    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(kept + empty, l.table.dimension), &values, err));
-    HR_TRY(hr_kernel_output(k, 1, HR_SHAPE(kept + empty), &indices, err));
-    float *to = values->data;
-    int64_t *at = indices->data;
-    for (int64_t r = 0; r < rows; r++) spread_row(&l, r, k->input[1]->data, &to, &at);
-    if (empty) {
-        memset(to, 0, (size_t)l.table.dimension * sizeof *to);
-        *at = 0;
-    }
+    HR_TRY(hr_distinct_rows_begin(k, nnz + 1, l.table.buckets, &found, err));
+    int32_t *place = hr_kernel_temp(k, (size_t)nnz * sizeof *place + 1);
+    if (!place) return hr_no_memory(err, "the places of ids");
+    HR_TRY(find_places(&l, rows, &found, place, err));
+    HR_TRY(hr_kernel_output(k, 1, HR_SHAPE(found.count), &indices, err));
+    if (found.count) memcpy(indices->data, found.rows, (size_t)found.count * sizeof *found.rows);
+    if (is_one_a_row(&l, &found, nnz, rows)) return hr_kernel_pass(k, 0, 1, HR_SHAPE(rows, dim), err);
+    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(found.count, dim), &values, err));
+    float *sums = values->data;
+    if (found.count && dim) memset(sums, 0, (size_t)(found.count * dim) * sizeof *sums);
+    for (int64_t r = 0; r < rows; r++) spread_row(&l, r, k->input[1]->data, place, sums);
+    for (int64_t i = 0; i < found.count && l.table.max_norm > 0; i++) through_clip(&l, found.rows[i], sums + i * dim);
     return HR_OK;
 }
 
