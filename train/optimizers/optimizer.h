@@ -171,8 +171,8 @@ typedef struct hr_sparse_update {
 HR_API hr_status hr_sparse_check(const hr_tensor *variable, const hr_tensor *grad, const hr_tensor *indices,
                                  hr_sparse_update *out, hr_error *err);
 /* Sums the gradients of the same row. Lends *rows, int64 [*count], the different rows in the order of their first
- * occurrence, and *sums, *count rows of the gradient's type. Both are temporary memory of the kernel. A gradient of
- * more than INT32_MAX / 8 rows is refused, "optimizer.rows". */
+ * occurrence, and *sums, *count rows of the gradient's type, until the kernel ends. A gradient of more than
+ * INT32_MAX / 8 rows is refused, "graph.rows". */
 HR_API hr_status hr_sparse_sum_rows(hr_kernel *k, const hr_sparse_update *of, const int64_t **rows, const void **sums,
                                     int64_t *count, hr_error *err);
 
