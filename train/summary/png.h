@@ -4,8 +4,14 @@
 
 #include <headrace/base.h>
 
-/* Gives *bytes: a PNG of rows of pixels, of `channels` bytes each: 1, 3 or 4. "summary.image": no such size. */
-hr_status hr__png_of(int64_t height, int64_t width, int channels, const uint8_t *pixels, char **bytes, size_t *size,
-                     hr_error *err);
+/* A picture, row by row. */
+typedef struct hr__pixels {
+    const uint8_t *pixels;
+    int64_t height, width;
+    int channels, bits; /* 1 to 4 values a pixel, of 8 bits, or of 16 in this machine's order */
+} hr__pixels;
+
+/* Gives *bytes: a PNG file. compression: zlib's, 0 to 9, or -1 for its default. "summary.image": no such picture. */
+hr_status hr__png_write(const hr__pixels *image, int compression, char **bytes, size_t *size, hr_error *err);
 
 #endif

@@ -120,7 +120,11 @@ hr_status hr_summary_image(hr_view tag, int64_t height, int64_t width, int chann
     size_t png_size, image_size;
     if (!bytes || !size || !pixels) return lacks("pixels, and a place for the bytes", err);
     *bytes = NULL;
-    HR_TRY(hr__png_of(height, width, channels, pixels, &png, &png_size, err));
+    if (channels != 1 && channels != 3 && channels != 4)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "summary.image", "a picture: expected 1, 3 or 4 channels, got %d",
+                       channels);
+    const hr__pixels picture = {pixels, height, width, channels, 8};
+    HR_TRY(hr__png_write(&picture, -1, &png, &png_size, err));
     const field fields[] = {{1, VARINT, (uint64_t)height, {NULL, 0}},
                             {2, VARINT, (uint64_t)width, {NULL, 0}},
                             {3, VARINT, (uint64_t)channels, {NULL, 0}},

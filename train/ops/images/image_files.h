@@ -1,7 +1,9 @@
-/* PNG and JPEG in memory, by libpng and libjpeg where they were found when this was built. Not a public header. */
+/* PNG and JPEG in memory, by libpng and libjpeg where they were found when this was built; PNG is written without. Not a
+ * public header. */
 #ifndef HR_IMAGE_FILES_H
 #define HR_IMAGE_FILES_H
 
+#include "train/summary/png.h"
 #include <headrace/kernels.h>
 
 /* No image may have more bytes, counted as three values a pixel, nor more rows or columns: as in TensorFlow. */
@@ -31,13 +33,7 @@ hr_status hr__jpeg_decode(hr_view bytes, const hr__jpeg_reading *how, const hr__
 /* Height, width and channels, without decoding. */
 hr_status hr__jpeg_shape(hr_view bytes, int64_t shape[3], hr_error *err);
 
-/* `pixels`, row by row, as a file, which is added to `out`. */
-typedef struct hr__pixels {
-    const uint8_t *pixels;
-    int64_t height, width;
-    int channels, bits; /* 16: in this machine's order */
-} hr__pixels;
-/* compression: 0 to 9, or -1. */
+/* A picture as a file, which is added to `out`. compression: 0 to 9, or -1. */
 hr_status hr__png_encode(const hr__pixels *image, int compression, hr_strings *out, hr_error *err);
 typedef struct hr__jpeg_writing {
     int quality;

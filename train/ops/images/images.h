@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* ---- files; PNG by libpng and JPEG by libjpeg, where the library was built with them, else HR_UNIMPLEMENTED,
- * "image.library" ---- */
+/* ---- files; PNG is read by libpng, JPEG read and written by libjpeg, where the library was built with them, else
+ * HR_UNIMPLEMENTED, "image.library" ---- */
 
 typedef struct hr_decode_opts {
     size_t struct_size;

@@ -1,12 +1,12 @@
-/* PNG by libpng, which jumps out of its functions on errors: what must be known after a jump lies in a struct. */
+/* PNG, read by libpng, which jumps out of its functions on errors: what must be known after a jump lies in a struct.
+ * Writing needs no library but zlib (train/summary/png.h). */
 #include "train/ops/images/image_files.h"
 
 #ifdef HR_HAVE_PNG
 #include <png.h>
 
 typedef struct png_work {
-    hr_view left; /* of the file */
-    hr_strings *out;
+    hr_view left;      /* of the file */
     char message[128]; /* of the error */
     bool no_memory;
 } png_work;
@@ -123,66 +123,22 @@ hr_status hr__png_decode(hr_view bytes, int channels, int bits, const hr__image_
     png_destroy_read_struct(&png, &info, NULL);
     return status;
 }
-
-/* ---- writing ---- */
-
-static void write_bytes(png_structp png, png_bytep bytes, size_t size)
-{
-    png_work *w = png_get_io_ptr(png);
-    hr_strings_add(w->out, (hr_view){(const char *)bytes, (int64_t)size});
-}
-
-static void no_flush(png_structp png) { (void)png; }
-
-static void write_png(png_structp png, png_infop info, const hr__pixels *image, int compression)
-{
-    static const int colors[] = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
-                                 PNG_COLOR_TYPE_RGB_ALPHA};
-    png_set_IHDR(png, info, (png_uint_32)image->width, (png_uint_32)image->height, image->bits, colors[image->channels],
-                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-    png_set_compression_level(png, compression);
-    png_write_info(png, info);
-    if (image->bits > 8) png_set_swap(png);
-    const int64_t row = image->width * image->channels * image->bits / 8;
-    for (int64_t y = 0; y < image->height; y++) png_write_row(png, image->pixels + y * row);
-    png_write_end(png, NULL);
-}
-
-hr_status hr__png_encode(const hr__pixels *image, int compression, hr_strings *out, hr_error *err)
-{
-    png_work w = {.out = out};
-    HR_TRY(hr__image_check(image->height, image->width, image->channels, err));
-    png_structp png =
-        png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &w, fail_png, warn_png, NULL, take_memory, give_memory);
-    png_infop info = png ? png_create_info_struct(png) : NULL;
-    if (!info) {
-        png_destroy_write_struct(&png, NULL);
-        return hr_no_memory(err, "an image");
-    }
-    const bool failed = setjmp(png_jmpbuf(png));
-    if (!failed) {
-        png_set_write_fn(png, &w, write_bytes, no_flush);
-        write_png(png, info, image, compression);
-    }
-    png_destroy_write_struct(&png, &info);
-    return failed ? hr_no_memory(err, "an image") : HR_OK;
-}
 #else
-static hr_status no_png(hr_error *err)
-{
-    return hr_fail(err, HR_UNIMPLEMENTED, "image.library",
-                   "expected a library built with libpng (libpng-dev), got one without");
-}
-
 hr_status hr__png_decode(hr_view bytes, int channels, int bits, const hr__image_sink *sink, hr_error *err)
 {
     (void)bytes, (void)channels, (void)bits, (void)sink;
-    return no_png(err);
+    return hr_fail(err, HR_UNIMPLEMENTED, "image.library",
+                   "expected a library built with libpng (libpng-dev), got one without");
 }
+#endif
 
 hr_status hr__png_encode(const hr__pixels *image, int compression, hr_strings *out, hr_error *err)
 {
-    (void)image, (void)compression, (void)out;
-    return no_png(err);
+    char *bytes;
+    size_t size;
+    HR_TRY(hr__image_check(image->height, image->width, image->channels, err));
+    HR_TRY(hr__png_write(image, compression, &bytes, &size, err));
+    hr_strings_add(out, (hr_view){bytes, (int64_t)size});
+    hr_free(bytes);
+    return HR_OK;
 }
-#endif

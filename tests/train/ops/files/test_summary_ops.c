@@ -2,6 +2,7 @@
 #include "tests/train/ops/node_text.h"
 #include "tests/train/summary/read_events.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -57,9 +58,15 @@ static hr_node pictures(hr_graph *g, const hr_tensor *values, int64_t most)
                        HR_ATTRS(HR_INT_ATTR("max_images", most)));
 }
 
-/* The pixels of the picture in a summary of one, without the bytes in front of its rows, which say that nothing is
- * filtered. */
-static void check_pixels(hr_view summary, const char *tag, const uint8_t *expected, int rows, int row)
+/* A byte of a picture whose rows have each byte as what it differs by from its neighbours (filter 4 of PNG). */
+static uint8_t unfiltered(uint8_t differs, int left, int above, int corner)
+{
+    const int sum = left + above - corner, a = abs(sum - left), b = abs(sum - above), c = abs(sum - corner);
+    return (uint8_t)(differs + (a <= b && a <= c ? left : b <= c ? above : corner));
+}
+
+/* The picture in a summary of one must have these rows, of pixels of `step` bytes. */
+static void check_pixels(hr_view summary, const char *tag, const uint8_t *expected, int rows, int row, int step)
 {
     uint8_t got[256];
     uLongf size = sizeof got;
@@ -72,8 +79,12 @@ static void check_pixels(hr_view summary, const char *tag, const uint8_t *expect
     assert_int_equal(uncompress(got, &size, (const Bytef *)data, *length), Z_OK);
     assert_int_equal(size, rows * (row + 1));
     for (int i = 0; i < rows; i++) {
-        assert_int_equal(got[i * (row + 1)], 0);
-        assert_memory_equal(got + i * (row + 1) + 1, expected + i * row, (size_t)row);
+        assert_int_equal(got[i * (row + 1)], 4);
+        for (int j = 0; j < row; j++) {
+            const uint8_t *now = expected + i * row, *above = now - row;
+            const int left = j < step ? 0 : now[j - step], corner = i && j >= step ? above[j - step] : 0;
+            assert_int_equal(unfiltered(got[i * (row + 1) + 1 + j], left, i ? above[j] : 0, corner), now[j]);
+        }
     }
 }
 
@@ -93,7 +104,7 @@ static void check_picture(hr_dtype dtype, hr_shape shape, const void *values, co
         check_pixels(*(const hr_view *)out.data,
                      "\x07"
                      "a/image",
-                     expected, (int)shape.dims[1], (int)(shape.dims[2] * shape.dims[3]));
+                     expected, (int)shape.dims[1], (int)(shape.dims[2] * shape.dims[3]), (int)shape.dims[3]);
     hr_tensor_clear(&out);
     hr_session_free(s);
     hr_graph_free(g);
@@ -137,11 +148,11 @@ static void several_pictures_are_counted_in_their_tags(void **state)
     check_pixels((hr_view){both.data, first},
                  "\x09"
                  "a/image/0",
-                 pixels, 1, 3);
+                 pixels, 1, 3, 3);
     check_pixels((hr_view){both.data + first, both.size - first},
                  "\x09"
                  "a/image/1",
-                 pixels + 3, 1, 3);
+                 pixels + 3, 1, 3, 3);
     assert_int_equal(((const hr_view *)out[1].data)->size, 0);
     for (int i = 0; i < 2; i++) hr_tensor_clear(&out[i]);
     hr_session_free(s);

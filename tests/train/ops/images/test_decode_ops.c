@@ -120,6 +120,8 @@ static void files_are_written_and_read_again(void **state)
     expect_values(hr_decode_png(hr_encode_png(image)), pixels, 12, 0, "a PNG file");
     const hr_node wide = CONSTANT(HR_UINT16, HR_SHAPE(1, 2, 2), 1, 256, 65535, 4660);
     EXPECT(hr_decode_png(hr_encode_png(wide), .dtype = HR_UINT16), 0, 1, 256, 65535, 4660);
+    const hr_node tall = CONSTANT(HR_UINT16, HR_SHAPE(3, 2, 1), 7, 300, 65535, 0, 4660, 4661);
+    EXPECT(hr_decode_png(hr_encode_png(tall), .dtype = HR_UINT16), 0, 7, 300, 65535, 0, 4660, 4661);
     expect_shape(hr_encode_png(CONSTANT(HR_UINT8, HR_SHAPE(2, 1, 1, 1), 1, 2)), HR_SHAPE(2));
     const hr_node gray = CONSTANT(HR_UINT8, HR_SHAPE(2, 2, 1), 1, 50, 100, 200);
     EXPECT(hr_decode_jpeg(hr_encode_jpeg(gray, .quality = 100), .accurate_dct = true), 2, 1, 50, 100, 200);
