@@ -90,6 +90,8 @@ typedef struct hr_output_opts {
 /* Creates a file that gets the name `path` when it is committed. "-" is standard output; bytes go directly to it,
  * and to pipes and devices. NULL for `opts`: the defaults. Gives *out. Kinds: file.open, file.folder, compression.*. */
 HR_API hr_status hr_output_open_with(const char *path, const hr_output_opts *opts, hr_output **out, hr_error *err);
+/* Makes the folders above a file, as far as they are not there: HR_OK also if it has none. "file.open". */
+HR_API hr_status hr_make_folders_above(const char *path, hr_error *err);
 /* A failure sticks: every later call, even hr_output_commit, returns the same error. */
 HR_API hr_status hr_output_write(hr_output *out, const void *data, size_t size, hr_error *err);
 HR_API int64_t hr_output_offset(const hr_output *out); /* bytes written, before compression */

@@ -1,5 +1,6 @@
 /* System calls through a replaceable table, repeated after EINTR; errno as a status. */
 #include "io/sys.h"
+#include <headrace/io.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -127,6 +128,16 @@ hr_status hr__sync_folder(const char *path, hr_error *err)
     int number = errno;
     current->close(fd);
     return synced ? HR_OK : hr__sys_fail(err, number, "file.sync", path, "synced");
+}
+
+hr_status hr_make_folders_above(const char *path, hr_error *err)
+{
+    if (!path) return hr_fail(err, HR_INVALID_ARGUMENT, "file.name", "expected a path, got NULL");
+    char *folder = hr__folder_of(path);
+    if (!folder) return hr_no_memory(err, "a path");
+    const hr_status st = folder[0] ? hr__make_folders(folder, err) : HR_OK;
+    hr_free(folder);
+    return st;
 }
 
 hr_status hr__make_folders(const char *path, hr_error *err)

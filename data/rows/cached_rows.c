@@ -113,11 +113,8 @@ hr_status hr__cached_load(hr__cached_rows *cached, hr_plan *p, hr_error *err)
 
 static hr_status open_writer(hr__cached_rows *cached, hr_error *err)
 {
-    char *folder = hr__folder_of(cached->path);
-    hr_status st = folder ? HR_OK : hr_no_memory(err, "a cache");
-    if (folder && folder[0]) st = hr__make_folders(folder, err);
-    hr_free(folder);
-    return st == HR_OK ? hr__rows_writer_open(cached->path, &cached->writer, err) : st;
+    HR_TRY(hr_make_folders_above(cached->path, err));
+    return hr__rows_writer_open(cached->path, &cached->writer, err);
 }
 
 /* A file is filled from the start again; in memory, filling continues after the pieces that are there. */

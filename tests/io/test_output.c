@@ -168,6 +168,23 @@ static void devices_are_written_to_and_not_replaced(void **state)
     unlink("out");
 }
 
+static void folders_above_a_file_are_made_once(void **state)
+{
+    (void)state;
+    struct stat about;
+    hr_error err;
+    assert_ok(hr_make_folders_above("f", &err), &err);
+    assert_int_equal(files_here(), 0);
+    for (int again = 0; again < 2; again++) assert_ok(hr_make_folders_above("a/b/c", &err), &err);
+    assert_int_equal(stat("a/b", &about), 0);
+    assert_true(S_ISDIR(about.st_mode));
+    assert_int_not_equal(stat("a/b/c", &about), 0);
+    assert_status(hr_make_folders_above("/dev/null/a/b", &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_make_folders_above(NULL, &err), HR_INVALID_ARGUMENT);
+    rmdir("a/b");
+    rmdir("a");
+}
+
 static void what_cannot_be_written_is_refused_at_once(void **state)
 {
     (void)state;
@@ -212,6 +229,7 @@ int main(void)
         cmocka_unit_test(a_process_killed_anywhere_leaves_the_old_file_or_the_new_one),
         cmocka_unit_test(rights_and_links_are_kept),
         cmocka_unit_test(devices_are_written_to_and_not_replaced),
+        cmocka_unit_test(folders_above_a_file_are_made_once),
         cmocka_unit_test(what_cannot_be_written_is_refused_at_once),
         cmocka_unit_test(every_failing_allocation_is_an_error_and_leaks_nothing),
     };

@@ -161,6 +161,19 @@ hr_view hr_attr_string(hr_node node, const char *name)
     return a ? a->s : hr_text_view("");
 }
 
+bool hr_attr_is(hr_node node, const char *name, const char *text)
+{
+    const hr_view v = hr_attr_string(node, name);
+    const size_t size = strlen(text);
+    return (size_t)v.size == size && memcmp(v.data, text, size) == 0;
+}
+
+const char *hr_attr_or_name(hr_node node, const char *name)
+{
+    const hr_view v = hr_attr_string(node, name);
+    return v.size > 0 ? v.data : hr_node_name(node);
+}
+
 hr_shape hr_attr_shape(hr_node node, const char *name)
 {
     const hr_attr *a = attr_of(node, name, HR_ATTR_SHAPE);

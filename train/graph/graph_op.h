@@ -91,6 +91,9 @@ HR_API float hr_attr_float(hr_node node, const char *name);
 HR_API bool hr_attr_bool(hr_node node, const char *name);
 HR_API hr_dtype hr_attr_type(hr_node node, const char *name);
 HR_API hr_view hr_attr_string(hr_node node, const char *name);
+HR_API bool hr_attr_is(hr_node node, const char *name, const char *text); /* whether a string is that text */
+/* A string, or the node's name where it is empty: as what `shared_name` and its kin call resources. Borrows. */
+HR_API const char *hr_attr_or_name(hr_node node, const char *name);
 HR_API hr_shape hr_attr_shape(hr_node node, const char *name);
 HR_API const int64_t *hr_attr_ints(hr_node node, const char *name, int *count); /* NULL and 0: there is none. Borrows */
 HR_API const char *hr_attr_func(hr_node node, const char *name);                /* the function's name; "": none */

@@ -68,9 +68,7 @@ static hr_status assert_compute(hr_kernel *k, hr_error *err)
 {
     assert_text t = {.size = 0};
     const hr_tensor *condition = k->input[0];
-    if (condition->shape.rank != 0)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "condition should be a scalar, got rank %d",
-                       condition->shape.rank);
+    HR_TRY(hr_expect_rank("condition", condition->shape, 0, err));
     if (*(const bool *)condition->data) return HR_OK;
     for (int i = 1; i < k->inputs; i++) append_tensor(&t, k->input[i], hr_attr_int(k->node, "summarize"));
     return hr_fail(err, HR_INVALID_ARGUMENT, "graph.assert", "assertion failed:%s", t.text);

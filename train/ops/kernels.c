@@ -61,6 +61,31 @@ hr_status hr_expect_rank(const char *what, hr_shape shape, int rank, hr_error *e
                    rank == 0 ? "scalar" : "vector", hr_shape_text(shape, text, sizeof text));
 }
 
+hr_status hr_kernel_array(hr_kernel *k, int64_t count, size_t size, const char *what, void *out, hr_error *err)
+{
+    int64_t bytes;
+    HR_TRY(hr_dim_mul(count, (int64_t)size, &bytes, err));
+    void *memory = hr_kernel_temp(k, bytes > 0 ? (size_t)bytes : 1);
+    if (!memory) return hr_no_memory(err, what);
+    memcpy(out, &memory, sizeof memory);
+    return HR_OK;
+}
+
+hr_status hr_kernel_text(hr_kernel *k, hr_view from, char **text, hr_error *err)
+{
+    HR_TRY(hr_kernel_array(k, from.size + 1, 1, "a text", text, err));
+    if (from.size) memcpy(*text, from.data, (size_t)from.size);
+    (*text)[from.size] = '\0';
+    return HR_OK;
+}
+
+hr_status hr_compute_handle(hr_kernel *k, hr_error *err)
+{
+    (void)err;
+    hr_kernel_give(k, 0, hr_resource_handle(*(hr_resource *const *)k->state));
+    return HR_OK;
+}
+
 hr_status hr_axis_input(const hr_tensor *axis, int rank, int *out, hr_error *err)
 {
     HR_TRY(hr_expect_rank("the axis", axis->shape, 0, err));
@@ -180,8 +205,8 @@ static hr_status strings_make(const hr_strings *s, hr_kernel *k, int i, hr_shape
     if (s->count != hr_shape_count(shape))
         return hr_fail(err, HR_INTERNAL, "graph.failed", "expected strings for all of a shape, got %lld",
                        (long long)s->count);
-    hr_view *views = hr_kernel_temp(k, (size_t)s->count * sizeof *views + 1);
-    if (!views) return hr_no_memory(err, "strings");
+    hr_view *views;
+    HR_TRY(hr_kernel_array(k, s->count, sizeof *views, "strings", &views, err));
     for (int64_t n = 0, from = 0; n < s->count; from = s->end[n++])
         views[n] = (hr_view){s->bytes ? s->bytes + from : "", s->end[n] - from};
     return give_strings(k, i, shape, views, err);

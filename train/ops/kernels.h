@@ -73,6 +73,13 @@ HR_API hr_status hr_axis_of_one(const hr_tensor *axis, int rank, int *out, hr_er
  * axis". */
 HR_API hr_status hr_expect_rank(const char *what, hr_shape shape, int rank, hr_error *err);
 
+/* *text: a C string like `from`, until compute returns. */
+HR_API hr_status hr_kernel_text(hr_kernel *k, hr_view from, char **text, hr_error *err);
+/* Memory of `count` values of `size` bytes until compute returns, at least one byte; *out is its address, so that `out`
+ * is that of a pointer: hr_kernel_array(k, n, sizeof *sums, "sums", &sums, err). `what` names it where there is none;
+ * more than HR_MAX_VALUES bytes are refused, "graph.shape". */
+HR_API hr_status hr_kernel_array(hr_kernel *k, int64_t count, size_t size, const char *what, void *out, hr_error *err);
+
 /* The number of values before an axis: the product of dims[0] ... dims[axis - 1], all known. */
 static inline int64_t hr_values_before_axis(hr_shape shape, int axis)
 {
@@ -93,6 +100,10 @@ static inline size_t hr_bytes_from_axis(const hr_tensor *t, int axis)
  * many `weights` (NULL: none) as ids. Else "graph.splits". */
 HR_API hr_status hr_check_splits(const hr_tensor *ids, const hr_tensor *splits, const hr_tensor *weights,
                                  hr_error *err);
+
+/* Compute of a node that is a resource: output 0 is the handle of the one with which its state begins, an
+ * hr_resource *. */
+HR_API hr_status hr_compute_handle(hr_kernel *k, hr_error *err);
 
 /* ---- distinct rows ----
  * Numbers of rows are put into a small hash table as they come: the first one has place 0, the next other one place 1.

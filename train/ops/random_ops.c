@@ -241,8 +241,8 @@ static hr_status shuffle_compute(hr_kernel *k, hr_error *err)
     if (rows > UINT32_MAX)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected at most %u rows, got %lld", UINT32_MAX,
                        (long long)rows);
-    uint32_t *order = hr_kernel_temp(k, (size_t)rows * sizeof *order);
-    if (!order) return hr_no_memory(err, "an order of rows");
+    uint32_t *order;
+    HR_TRY(hr_kernel_array(k, rows, sizeof *order, "an order of rows", &order, err));
     HR_TRY(hr_kernel_begin_output(k, 0, in->shape, &scratch, &out, err));
     shuffle_order(own, order, (uint32_t)rows);
     philox_skip(own, ((uint64_t)rows + 2) / 4);
@@ -374,8 +374,8 @@ static hr_status draw_classes(hr_kernel *k, philox *from, hr_error *err)
                   classes = logits->shape.dims[1];
     if (classes < 1) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "num_classes should be positive, got 0");
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(rows, samples), &out, err));
-    double *sums = hr_kernel_temp(k, (size_t)classes * sizeof *sums);
-    if (!sums) return hr_no_memory(err, "the weights of classes");
+    double *sums;
+    HR_TRY(hr_kernel_array(k, classes, sizeof *sums, "the weights of classes", &sums, err));
     weigh_fn *weigh = (weigh_fn *)hr_kernel_chosen(k)->run;
     for (int64_t row = 0; row < rows && samples; row++) {
         const double sum =

@@ -3,10 +3,6 @@
  * executor gives it. */
 #include <headrace/kernels.h>
 
-typedef struct variable_state {
-    hr_resource *variable;
-} variable_state;
-
 static hr_status reference_shape(hr_infer *s, hr_error *err)
 {
     (void)err;
@@ -18,16 +14,7 @@ static hr_status reference_shape(hr_infer *s, hr_error *err)
 
 static hr_status reference_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
 {
-    const hr_view shared = hr_attr_string(node, "shared_name");
-    const char *name = shared.size > 0 ? shared.data : hr_node_name(node);
-    return hr_session_variable(session, name, &((variable_state *)state)->variable, err);
-}
-
-static hr_status reference_compute(hr_kernel *k, hr_error *err)
-{
-    (void)err;
-    hr_kernel_give(k, 0, hr_resource_handle(((const variable_state *)k->state)->variable));
-    return HR_OK;
+    return hr_session_variable(session, hr_attr_or_name(node, "shared_name"), state, err);
 }
 
 /* The declared shape holds, unless the node says that it need not. */
@@ -97,8 +84,8 @@ static hr_status reference_pass_compute(hr_kernel *k, hr_error *err)
 #define VARIABLE(NAME)                                                                                                 \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "dtype:any",                                                  \
-        .traits = HR_FIXED | HR_STATEFUL | HR_NO_GRADIENT, .state_size = sizeof(variable_state),                       \
-        .shape = reference_shape, .prepare = reference_prepare, .compute = reference_compute,                          \
+        .traits = HR_FIXED | HR_STATEFUL | HR_NO_GRADIENT, .state_size = sizeof(hr_resource *),                        \
+        .shape = reference_shape, .prepare = reference_prepare, .compute = hr_compute_handle,                          \
     }
 
 const hr_graph_op hr_graph_ops_reference_ops[] = {

@@ -43,8 +43,8 @@ static hr_status split_compute(hr_kernel *k, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
                        "expected a dimension that num_split %d divides, got %lld", k->outputs,
                        (long long)value->shape.dims[axis]);
-    int64_t *lengths = hr_kernel_temp(k, sizeof *lengths * (size_t)k->outputs);
-    if (!lengths) return hr_no_memory(err, "a split");
+    int64_t *lengths;
+    HR_TRY(hr_kernel_array(k, k->outputs, sizeof *lengths, "a split", &lengths, err));
     for (int i = 0; i < k->outputs; i++) lengths[i] = value->shape.dims[axis] / k->outputs;
     return split_pieces(k, value, axis, lengths, err);
 }
@@ -111,8 +111,8 @@ static hr_status split_v_compute(hr_kernel *k, hr_error *err)
     const hr_tensor *value = k->input[0];
     int axis;
     HR_TRY(hr_axis_of_one(k->input[2], value->shape.rank, &axis, err));
-    int64_t *lengths = hr_kernel_temp(k, sizeof *lengths * (size_t)(k->outputs + 1));
-    if (!lengths) return hr_no_memory(err, "a split");
+    int64_t *lengths;
+    HR_TRY(hr_kernel_array(k, k->outputs + 1, sizeof *lengths, "a split", &lengths, err));
     HR_TRY(split_lengths(k->input[1], k->outputs, value->shape.dims[axis], lengths, err));
     return split_pieces(k, value, axis, lengths, err);
 }

@@ -80,8 +80,8 @@ static hr_status top_k_compute(hr_kernel *k, hr_error *err)
     shape.dims[shape.rank - 1] = count;
     HR_TRY(hr_kernel_output(k, 0, shape, &values, err));
     HR_TRY(hr_kernel_output(k, 1, shape, &indices, err));
-    int64_t *index = hr_kernel_temp(k, (size_t)count * sizeof *index + 1);
-    if (!index) return hr_no_memory(err, "indices");
+    int64_t *index;
+    HR_TRY(hr_kernel_array(k, count, sizeof *index, "indices", &index, err));
     const size_t size = hr_dtype_size(in->dtype);
     for (int64_t at = 0; at < values->count; at += count) {
         const char *row = (const char *)in->data + (size_t)(at / count * columns) * size;

@@ -186,8 +186,8 @@ static hr_status list_diff_compute(hr_kernel *k, hr_error *err)
     HR_TRY(hr_expect_rank("y", k->input[1]->shape, 1, err));
     const rows x = rows_along(k->input[0], 0), y = rows_along(k->input[1], 0);
     HR_TRY(row_table_new(k, y, &table, err));
-    int64_t *kept = hr_kernel_temp(k, (size_t)x.count * sizeof *kept + 1);
-    if (!kept) return hr_no_memory(err, "rows");
+    int64_t *kept;
+    HR_TRY(hr_kernel_array(k, x.count, sizeof *kept, "rows", &kept, err));
     for (int64_t i = 0; i < y.count; i++) *row_slot(&table, &y, i) = i + 1;
     for (int64_t i = 0; i < x.count; i++)
         if (!*row_slot(&table, &x, i)) kept[left++] = i;

@@ -4,22 +4,9 @@
 
 /* ---- the handle ---- */
 
-typedef struct handle_state {
-    hr_resource *variable;
-} handle_state;
-
 static hr_status handle_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
 {
-    const hr_view shared = hr_attr_string(node, "shared_name");
-    const char *name = shared.size > 0 ? shared.data : hr_node_name(node);
-    return hr_session_variable(session, name, &((handle_state *)state)->variable, err);
-}
-
-static hr_status handle_compute(hr_kernel *k, hr_error *err)
-{
-    (void)err;
-    hr_kernel_give(k, 0, hr_resource_handle(((const handle_state *)k->state)->variable));
-    return HR_OK;
+    return hr_session_variable(session, hr_attr_or_name(node, "shared_name"), state, err);
 }
 
 static hr_status handle_shape(hr_infer *s, hr_error *err)
@@ -176,10 +163,10 @@ const hr_graph_op hr_graph_ops_variable_ops[] = {
         .name = "VarHandleOp",
         .types = "dtype:any",
         .traits = HR_FIXED | HR_STATEFUL | HR_NO_GRADIENT,
-        .state_size = sizeof(handle_state),
+        .state_size = sizeof(hr_resource *),
         .shape = handle_shape,
         .prepare = handle_prepare,
-        .compute = handle_compute,
+        .compute = hr_compute_handle,
     },
     {
         .head = HR_GRAPH_OP_HEAD,

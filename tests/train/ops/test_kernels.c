@@ -186,6 +186,68 @@ static void ops_compute_with_float16(void **state)
     hr_tensor_clear(&out);
 }
 
+/* An op that asks for memory and compares what it gets. */
+static hr_status ask_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    int64_t *many, *none = NULL;
+    char *text;
+    HR_TRY(hr_kernel_array(k, 1000, sizeof *many, "numbers", &many, err));
+    for (int i = 0; i < 1000; i++) many[i] = i;
+    HR_TRY(hr_kernel_array(k, 0, sizeof *none, "numbers", &none, err));
+    HR_TRY(hr_kernel_text(k, (hr_view){"abc", 2}, &text, err));
+    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(2), &out, err));
+    ((int32_t *)out->data)[0] = none && many[999] == 999 && strcmp(text, "ab") == 0;
+    HR_TRY(hr_kernel_text(k, (hr_view){NULL, 0}, &text, err));
+    ((int32_t *)out->data)[1] = text[0] == '\0';
+    const int64_t count = hr_int_at(k->input[0], 0);
+    return hr_kernel_array(k, count, sizeof *none, "too many numbers", &none, err);
+}
+
+static void memory_of_a_call_is_counted_with_checks(void **state)
+{
+    (void)state;
+    static const hr_graph_op op = {.head = HR_GRAPH_OP_HEAD,
+                                   .name = "Test>Ask",
+                                   .inputs = "count: int64",
+                                   .outputs = "found: int32",
+                                   .shapes = "[] -> [2]",
+                                   .traits = HR_STATEFUL,
+                                   .compute = ask_compute};
+    hr_error err;
+    hr_tensor out;
+    hr_graph_use(g, &op);
+    const int64_t counts[] = {3, INT64_MAX / 8, INT64_MAX};
+    for (int i = 0; i < 3; i++) {
+        const hr_tensor count = hr_tensor_of(HR_INT64, HR_SCALAR, &counts[i]);
+        const hr_node node = hr_new_node(g, "Test>Ask", HR_INPUTS(hr_const(g, &count)));
+        if (i == 0) {
+            out = value_of(node);
+            assert_int_equal(((const int32_t *)out.data)[0], 1);
+            assert_int_equal(((const int32_t *)out.data)[1], 1);
+            hr_tensor_clear(&out);
+        } else {
+            assert_status(hr_session_run(s, NULL, 0, &node, 1, &out, &err), HR_INVALID_ARGUMENT);
+            assert_string_equal(err.kind, "graph.shape");
+        }
+    }
+}
+
+static void a_string_of_a_node_is_compared_whole(void **state)
+{
+    (void)state;
+    const hr_attr type = HR_TYPE_ATTR("dtype", HR_FLOAT), shape = HR_SHAPE_ATTR("shape", HR_SCALAR);
+    const hr_node named = hr_new_node(g, "VarHandleOp", HR_ATTRS(type, shape, HR_STRING_ATTR("shared_name", "own")));
+    const hr_node other = hr_new_node(g, "VarHandleOp", .name = "other", HR_ATTRS(type, shape));
+    assert_true(hr_attr_is(named, "shared_name", "own"));
+    assert_false(hr_attr_is(named, "shared_name", "owner"));
+    assert_false(hr_attr_is(named, "shared_name", "ow"));
+    assert_true(hr_attr_is(other, "shared_name", ""));
+    assert_false(hr_attr_is(other, "no_such", "own"));
+    assert_string_equal(hr_attr_or_name(named, "shared_name"), "own");
+    assert_string_equal(hr_attr_or_name(other, "shared_name"), "other");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -195,6 +257,8 @@ int main(void)
         TEST(broadcasts_and_sums_of_many_values_are_those_of_a_loop),
         TEST(every_float16_and_bfloat16_survives_as_float),
         TEST(ops_compute_with_float16),
+        TEST(memory_of_a_call_is_counted_with_checks),
+        TEST(a_string_of_a_node_is_compared_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

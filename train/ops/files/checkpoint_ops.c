@@ -1,18 +1,8 @@
 /* Checkpoints in TensorFlow's V2 format: tensors saved and restored by name, whole or in parts; several checkpoints as
  * one. */
 #include <headrace/checkpoint.h>
+#include <headrace/io.h>
 #include <headrace/kernels.h>
-#include <sys/stat.h>
-
-/* A string of an input as a C string of the run. */
-static char *text_of(hr_kernel *k, hr_view from)
-{
-    char *text = hr_kernel_temp(k, (size_t)from.size + 1);
-    if (!text) return NULL;
-    if (from.size) memcpy(text, from.data, (size_t)from.size);
-    text[from.size] = '\0';
-    return text;
-}
 
 /* Inputs 0 to 2: the prefix, and as many names and parts as there are `tensors`. */
 static hr_status check_names(const hr_kernel *k, int tensors, hr_error *err)
@@ -30,29 +20,19 @@ static hr_status check_names(const hr_kernel *k, int tensors, hr_error *err)
 
 static hr_view name_at(const hr_kernel *k, int input, int i) { return ((const hr_view *)k->input[input]->data)[i]; }
 
-/* The folder of a prefix, if it is not there; that it cannot be made is told when the file is opened. */
-static void make_folder(char *prefix)
-{
-    char *slash = strrchr(prefix, '/');
-    if (!slash || slash == prefix) return;
-    *slash = '\0';
-    mkdir(prefix, 0777);
-    *slash = '/';
-}
-
 static hr_status save_compute(hr_kernel *k, hr_error *err)
 {
     hr_bundle_writer *writer;
     HR_TRY(check_names(k, k->inputs - 3, err));
-    char *prefix = text_of(k, name_at(k, 0, 0));
-    if (!prefix) return hr_no_memory(err, "a path");
-    make_folder(prefix);
+    char *prefix, *name, *slice;
+    HR_TRY(hr_kernel_text(k, name_at(k, 0, 0), &prefix, err));
+    (void)hr_make_folders_above(prefix, NULL); /* what cannot be made is told when the file is opened */
     HR_TRY(hr_bundle_writer_open(prefix, &writer, err));
     hr_status st = HR_OK;
     for (int i = 0; i < k->inputs - 3 && st == HR_OK; i++) {
-        const char *name = text_of(k, name_at(k, 1, i)), *slice = text_of(k, name_at(k, 2, i));
-        st =
-            name && slice ? hr_bundle_add_part(writer, name, slice, k->input[3 + i], err) : hr_no_memory(err, "a name");
+        st = hr_kernel_text(k, name_at(k, 1, i), &name, err);
+        if (st == HR_OK) st = hr_kernel_text(k, name_at(k, 2, i), &slice, err);
+        if (st == HR_OK) st = hr_bundle_add_part(writer, name, slice, k->input[3 + i], err);
     }
     if (st == HR_OK) return hr_bundle_writer_commit(writer, err);
     hr_bundle_writer_discard(writer);
@@ -62,9 +42,10 @@ static hr_status save_compute(hr_kernel *k, hr_error *err)
 static hr_status restore_one(hr_kernel *k, hr_bundle *bundle, int i, hr_error *err)
 {
     const hr_attr *types = hr_node_attr(k->node, "dtypes");
-    const char *name = text_of(k, name_at(k, 1, i)), *slice = text_of(k, name_at(k, 2, i));
+    char *name, *slice;
     hr_tensor value;
-    if (!name || !slice) return hr_no_memory(err, "a name");
+    HR_TRY(hr_kernel_text(k, name_at(k, 1, i), &name, err));
+    HR_TRY(hr_kernel_text(k, name_at(k, 2, i), &slice, err));
     HR_TRY(hr_bundle_read_slice(bundle, name, slice, &value, err));
     if (value.dtype == types->types[i]) {
         hr_kernel_give(k, i, value);
@@ -81,8 +62,8 @@ static hr_status restore_compute(hr_kernel *k, hr_error *err)
 {
     hr_bundle *bundle;
     HR_TRY(check_names(k, k->outputs, err));
-    const char *prefix = text_of(k, name_at(k, 0, 0));
-    if (!prefix) return hr_no_memory(err, "a path");
+    char *prefix;
+    HR_TRY(hr_kernel_text(k, name_at(k, 0, 0), &prefix, err));
     HR_TRY(hr_bundle_open(prefix, &bundle, err));
     hr_status st = HR_OK;
     for (int i = 0; i < k->outputs && st == HR_OK; i++) st = restore_one(k, bundle, i, err);
@@ -103,14 +84,12 @@ static hr_status merge_compute(hr_kernel *k, hr_error *err)
     const hr_tensor *prefixes = k->input[0];
     HR_TRY(hr_expect_rank("checkpoint_prefixes", prefixes->shape, 1, err));
     HR_TRY(hr_expect_rank("destination_prefix", k->input[1]->shape, 0, err));
-    const char **from = hr_kernel_temp(k, sizeof *from * (size_t)(prefixes->count + 1));
-    char *to = text_of(k, name_at(k, 1, 0));
-    bool lacks = !from || !to;
-    for (int64_t i = 0; !lacks && i < prefixes->count; i++)
-        lacks = !(from[i] = text_of(k, ((const hr_view *)prefixes->data)[i]));
-    if (lacks) return hr_no_memory(err, "a path");
-    make_folder(to);
-    return hr_bundle_merge(from, (int)prefixes->count, to, err,
+    char **from, *to;
+    HR_TRY(hr_kernel_array(k, prefixes->count, sizeof *from, "paths", &from, err));
+    HR_TRY(hr_kernel_text(k, name_at(k, 1, 0), &to, err));
+    for (int i = 0; i < prefixes->count; i++) HR_TRY(hr_kernel_text(k, name_at(k, 0, i), &from[i], err));
+    (void)hr_make_folders_above(to, NULL);
+    return hr_bundle_merge((const char *const *)from, (int)prefixes->count, to, err,
                            .keep_folders = !hr_attr_bool(k->node, "delete_old_dirs"),
                            .allow_missing = hr_attr_bool(k->node, "allow_missing_files"));
 }

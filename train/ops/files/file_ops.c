@@ -3,24 +3,16 @@
 #include <headrace/kernels.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 /* Input i, a scalar, as a C string of the run. A 0 within it would cut the path. */
 static hr_status path_input(hr_kernel *k, int i, const char *what, char **path, hr_error *err)
 {
     const hr_tensor *t = k->input[i];
-    char text[128];
-    if (t->shape.rank != 0)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "%s must be a scalar, got shape %s", what,
-                       hr_shape_text(t->shape, text, sizeof text));
+    HR_TRY(hr_expect_rank(what, t->shape, 0, err));
     const hr_view from = *(const hr_view *)t->data;
     if (from.size && memchr(from.data, '\0', (size_t)from.size))
         return hr_fail(err, HR_INVALID_ARGUMENT, "file.name", "%s: expected a path, got one with a byte of 0", what);
-    *path = hr_kernel_temp(k, (size_t)from.size + 1);
-    if (!*path) return hr_no_memory(err, "a path");
-    if (from.size) memcpy(*path, from.data, (size_t)from.size);
-    (*path)[from.size] = '\0';
-    return HR_OK;
+    return hr_kernel_text(k, from, path, err);
 }
 
 static hr_status read_compute(hr_kernel *k, hr_error *err)
@@ -45,24 +37,13 @@ static hr_status read_compute(hr_kernel *k, hr_error *err)
     return st;
 }
 
-/* The folders above a path, as far as they are not there; what cannot be made is told when the file is opened. */
-static void make_folders(char *path)
-{
-    for (char *at = path + 1; *at; at++) {
-        if (*at != '/') continue;
-        *at = '\0';
-        mkdir(path, 0777);
-        *at = '/';
-    }
-}
-
 static hr_status write_compute(hr_kernel *k, hr_error *err)
 {
     hr_output *out;
     char *path;
     HR_TRY(path_input(k, 0, "filename", &path, err));
     HR_TRY(hr_expect_rank("contents", k->input[1]->shape, 0, err));
-    if (*path) make_folders(path);
+    (void)hr_make_folders_above(path, NULL); /* what cannot be made is told when the file is opened */
     HR_TRY(hr_output_open_with(path, &(hr_output_opts){sizeof(hr_output_opts), .compression = HR_NONE}, &out, err));
     const hr_view contents = *(const hr_view *)k->input[1]->data;
     hr_output_write(out, contents.data, (size_t)contents.size, NULL); /* a failure sticks */
@@ -70,15 +51,12 @@ static hr_status write_compute(hr_kernel *k, hr_error *err)
 }
 
 /* One pattern's files; none is no error. */
-static hr_status match_one(hr_view pattern, hr_file_list *files, hr_error *err)
+static hr_status match_one(hr_kernel *k, hr_view pattern, hr_file_list *files, hr_error *err)
 {
     hr_error own;
-    char *text = hr_malloc((size_t)pattern.size + 1);
-    if (!text) return hr_no_memory(err, "a pattern");
-    if (pattern.size) memcpy(text, pattern.data, (size_t)pattern.size);
-    text[pattern.size] = '\0';
+    char *text;
+    HR_TRY(hr_kernel_text(k, pattern, &text, err));
     const hr_status st = hr_match_files(text, files, &own);
-    hr_free(text);
     if (st == HR_NOT_FOUND) return HR_OK;
     if (st != HR_OK && err) *err = own;
     return st;
@@ -97,7 +75,7 @@ static hr_status matching_compute(hr_kernel *k, hr_error *err)
                        "Input patterns tensor must be scalar or vector, got rank %d", patterns->shape.rank);
     for (int64_t i = 0; i < patterns->count && st == HR_OK; i++) {
         hr_file_list some = {0};
-        st = match_one(((const hr_view *)patterns->data)[i], &some, err);
+        st = match_one(k, ((const hr_view *)patterns->data)[i], &some, err);
         for (int64_t j = 0; j < some.count && st == HR_OK; j++) st = hr_file_list_add(&all, some.path[j], err);
         hr_file_list_clear(&some);
     }

@@ -17,12 +17,6 @@ static hr_status add_bytes(hr_strings *summary, hr_status st, char *bytes, size_
     return st;
 }
 
-static hr_status scalar_of(const char *what, const hr_tensor *t, hr_error *err)
-{
-    if (t->shape.rank == 0) return HR_OK;
-    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "%s must be scalar, got rank %d", what, t->shape.rank);
-}
-
 static hr_view text_at(const hr_tensor *t, int64_t i) { return ((const hr_view *)t->data)[i]; }
 
 /* ---- numbers ---- */
@@ -55,9 +49,9 @@ static hr_status make_histogram(hr_kernel *k, int first, hr_strings *summary, hr
     number_fn *const number = (number_fn *)hr_kernel_chosen(k)->run;
     char *bytes;
     size_t size;
-    HR_TRY(scalar_of("tags", tag, err));
-    double *wide = hr_kernel_temp(k, sizeof *wide * (size_t)(values->count + 1));
-    if (!wide) return hr_no_memory(err, "a histogram");
+    HR_TRY(hr_expect_rank("tags", tag->shape, 0, err));
+    double *wide;
+    HR_TRY(hr_kernel_array(k, values->count + 1, sizeof *wide, "a histogram", &wide, err));
     for (int64_t i = 0; i < values->count; i++) wide[i] = number(values->data, i);
     const hr_status st = hr_summary_histogram(text_at(tag, 0), wide, values->count, &bytes, &size, err);
     return add_bytes(summary, st, bytes, size);
@@ -122,7 +116,7 @@ static hr_status make_images(hr_kernel *k, int first, hr_strings *summary, hr_er
     const hr_attr *attr = hr_node_attr(k->node, "bad_color");
     const hr_tensor *bad = attr ? attr->tensor : k->input[first + 2];
     const int64_t most = hr_attr_int(k->node, "max_images");
-    HR_TRY(scalar_of("Tags", tag, err));
+    HR_TRY(hr_expect_rank("Tags", tag->shape, 0, err));
     HR_TRY(check_pictures(in, bad, err));
     const int64_t height = in->shape.dims[1], width = in->shape.dims[2], channels = in->shape.dims[3];
     const int64_t values = height * width * channels, images = in->shape.dims[0] < most ? in->shape.dims[0] : most;
@@ -151,8 +145,8 @@ static hr_status make_tensor_of(const hr_tensor *tag, const hr_tensor *value, co
 {
     char *tensor, *bytes;
     size_t tensor_size, size;
-    HR_TRY(scalar_of("tag", tag, err));
-    HR_TRY(scalar_of("serialized_summary_metadata", metadata, err));
+    HR_TRY(hr_expect_rank("tag", tag->shape, 0, err));
+    HR_TRY(hr_expect_rank("serialized_summary_metadata", metadata->shape, 0, err));
     HR_TRY(hr_tensor_export(value, &tensor, &tensor_size, err));
     const hr_status st = hr_summary_tensor(text_at(tag, 0), (hr_view){tensor, (int64_t)tensor_size},
                                            text_at(metadata, 0), &bytes, &size, err);
@@ -174,7 +168,7 @@ static hr_status make_tensor_after(hr_kernel *k, int first, hr_strings *summary,
 
 static hr_status make_given(hr_kernel *k, int first, hr_strings *summary, hr_error *err)
 {
-    HR_TRY(scalar_of("tensor", k->input[first], err));
+    HR_TRY(hr_expect_rank("tensor", k->input[first]->shape, 0, err));
     hr_strings_add(summary, text_at(k->input[first], 0));
     return HR_OK;
 }
@@ -216,15 +210,7 @@ static const hr_resource_kind writer_kind = {
 
 static hr_status writer_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
 {
-    const hr_view shared = hr_attr_string(node, "shared_name");
-    return hr_session_resource(session, &writer_kind, shared.size > 0 ? shared.data : hr_node_name(node), state, err);
-}
-
-static hr_status writer_compute(hr_kernel *k, hr_error *err)
-{
-    (void)err;
-    hr_kernel_give(k, 0, hr_resource_handle(*(hr_resource **)k->state));
-    return HR_OK;
+    return hr_session_resource(session, &writer_kind, hr_attr_or_name(node, "shared_name"), state, err);
 }
 
 static hr_status writer_of(hr_kernel *k, summary_writer **writer, hr_error *err)
@@ -248,17 +234,12 @@ static hr_status create_compute(hr_kernel *k, hr_error *err)
 {
     summary_writer *w;
     HR_TRY(writer_of(k, &w, err));
-    for (int i = 1; i < k->inputs; i++) HR_TRY(scalar_of("an input", k->input[i], err));
+    for (int i = 1; i < k->inputs; i++) HR_TRY(hr_expect_rank("an input", k->input[i]->shape, 0, err));
     if (w->events) return HR_OK;
-    char *text[2];
-    for (int i = 0; i < 2; i++) {
-        const hr_view from = text_at(k->input[i ? 4 : 1], 0);
-        text[i] = hr_kernel_temp(k, (size_t)from.size + 1);
-        if (!text[i]) return hr_no_memory(err, "a path");
-        if (from.size) memcpy(text[i], from.data, (size_t)from.size);
-        text[i][from.size] = '\0';
-    }
-    return hr_event_writer_open_named(text[0], text[1], &w->events, err);
+    char *folder, *suffix;
+    HR_TRY(hr_kernel_text(k, text_at(k->input[1], 0), &folder, err));
+    HR_TRY(hr_kernel_text(k, text_at(k->input[4], 0), &suffix, err));
+    return hr_event_writer_open_named(folder, suffix, &w->events, err);
 }
 
 /* Events are in the file when they are written. */
@@ -281,7 +262,7 @@ static hr_status summary_write(hr_kernel *k, make_fn *make, hr_error *err)
 {
     summary_writer *w;
     hr_strings summary = {0};
-    HR_TRY(scalar_of("step", k->input[1], err));
+    HR_TRY(hr_expect_rank("step", k->input[1]->shape, 0, err));
     HR_TRY(open_writer_of(k, &w, err));
     hr_status st = make(k, 2, &summary, err);
     if (st == HR_OK && summary.failed) st = hr_no_memory(err, "a summary");
@@ -295,7 +276,7 @@ static hr_status summary_write(hr_kernel *k, make_fn *make, hr_error *err)
 static hr_status write_graph_compute(hr_kernel *k, hr_error *err)
 {
     summary_writer *w;
-    HR_TRY(scalar_of("tensor", k->input[2], err));
+    HR_TRY(hr_expect_rank("tensor", k->input[2]->shape, 0, err));
     HR_TRY(open_writer_of(k, &w, err));
     return hr_event_graph(w->events, text_at(k->input[2], 0), err);
 }
@@ -339,7 +320,7 @@ const hr_graph_op hr_graph_ops_summary_ops[] = {
         .state_size = sizeof(hr_resource *),
         .shape = hr_infer_scalar,
         .prepare = writer_prepare,
-        .compute = writer_compute,
+        .compute = hr_compute_handle,
     },
     WRITER("CreateSummaryFileWriter", ", [], [], [], []", create_compute, .types = NULL),
     WRITER("FlushSummaryWriter", "", flush_compute, .types = NULL),

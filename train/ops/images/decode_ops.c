@@ -37,23 +37,17 @@ static void convert_pixels(const decoding *d)
     }
 }
 
-static bool word_is(hr_node node, const char *attr, const char *word)
-{
-    const hr_view v = hr_attr_string(node, attr);
-    return (size_t)v.size == strlen(word) && memcmp(v.data, word, (size_t)v.size) == 0;
-}
-
 /* Attributes of DecodeJpeg; other ops have the defaults. */
 static hr_status read_jpeg_attrs(hr_node node, hr__jpeg_reading *how, hr_error *err)
 {
     *how = (hr__jpeg_reading){.channels = (int)hr_attr_int(node, "channels"), .ratio = 1, .fast_dct = true};
     if (!hr_node_attr(node, "ratio")) return HR_OK;
     const int64_t ratio = hr_attr_int(node, "ratio");
-    how->fast_dct = !word_is(node, "dct_method", "INTEGER_ACCURATE");
+    how->fast_dct = !hr_attr_is(node, "dct_method", "INTEGER_ACCURATE");
     if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "ratio must be 1, 2, 4, or 8, got %lld",
                        (long long)ratio);
-    if (how->fast_dct && !word_is(node, "dct_method", "") && !word_is(node, "dct_method", "INTEGER_FAST"))
+    if (how->fast_dct && !hr_attr_is(node, "dct_method", "") && !hr_attr_is(node, "dct_method", "INTEGER_FAST"))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr",
                        "dct_method must be one of {'', 'INTEGER_FAST', 'INTEGER_ACCURATE'}");
     how->ratio = (int)ratio;
@@ -83,10 +77,7 @@ static hr_status decode_shape(hr_infer *s, hr_error *err)
 
 static hr_status one_file(const hr_tensor *contents, hr_view *out, hr_error *err)
 {
-    char text[128];
-    if (contents->shape.rank != 0)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "`contents` must be scalar but got shape%s",
-                       hr_shape_text(contents->shape, text, sizeof text));
+    HR_TRY(hr_expect_rank("contents", contents->shape, 0, err));
     *out = *(const hr_view *)contents->data;
     return HR_OK;
 }
@@ -189,7 +180,7 @@ static hr_status read_writing(hr_node node, hr__jpeg_writing *how, hr_error *err
                               .progressive = hr_attr_bool(node, "progressive"),
                               .optimize = hr_attr_bool(node, "optimize_size"),
                               .whole_chroma = !hr_attr_bool(node, "chroma_downsampling"),
-                              .per_cm = word_is(node, "density_unit", "cm"),
+                              .per_cm = hr_attr_is(node, "density_unit", "cm"),
                               .x_density = (int)x,
                               .y_density = (int)y,
                               .xmp = hr_attr_string(node, "xmp_metadata")};
@@ -211,7 +202,7 @@ static hr_status jpeg_encode_shape(hr_infer *s, hr_error *err)
 static hr_status jpeg_encode_compute(hr_kernel *k, hr_error *err)
 {
     const hr_shape in = k->input[0]->shape;
-    const bool gray = word_is(k->node, "format", "grayscale"), rgb = word_is(k->node, "format", "rgb");
+    const bool gray = hr_attr_is(k->node, "format", "grayscale"), rgb = hr_attr_is(k->node, "format", "rgb");
     hr__jpeg_writing how;
     hr_strings file = {0};
     char text[128];

@@ -79,9 +79,8 @@ static hr_status make_taps(hr_kernel *k, const mapping *m, taps *out, hr_error *
     out->count = area ? (int64_t)ceilf(m->scale) + 1 : cubic ? 4 : 2;
     int64_t all;
     HR_TRY(hr_dim_mul(m->out, out->count, &all, err));
-    out->place = hr_kernel_temp(k, (size_t)all * sizeof *out->place);
-    out->weight = hr_kernel_temp(k, (size_t)all * sizeof *out->weight);
-    if (!out->place || !out->weight) return hr_no_memory(err, "the places of an image");
+    HR_TRY(hr_kernel_array(k, all, sizeof *out->place, "the places of an image", &out->place, err));
+    HR_TRY(hr_kernel_array(k, all, sizeof *out->weight, "the places of an image", &out->weight, err));
     for (int64_t i = 0; i < m->out; i++) {
         int64_t *place = out->place + i * out->count;
         float *weight = out->weight + i * out->count;

@@ -250,8 +250,7 @@ static hr_status new_tensor(hr_kernel *k, const equation *e, const order *o, ter
     *out = hr_tensor_of(k->input[0]->dtype, (hr_shape){o->count, {0}}, NULL);
     for (int i = 0; i < o->count; i++) out->shape.dims[i] = e->size[o->label[i]];
     out->count = values;
-    out->data = hr_kernel_temp(k, (size_t)(values ? values : 1) * hr_dtype_size(out->dtype));
-    return out->data ? HR_OK : hr_no_memory(err, "a term of a sum of products");
+    return hr_kernel_array(k, values, hr_dtype_size(out->dtype), "a term of a sum of products", &out->data, err);
 }
 
 /* As [batch, rows, columns], in place where that is possible, perhaps turned. What only this input has is summed. */

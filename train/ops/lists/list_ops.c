@@ -28,8 +28,7 @@ static hr_status new_list(hr_kernel *k, int64_t count, hr_list **list, hr_error 
 static hr_status empty_compute(hr_kernel *k, hr_error *err)
 {
     hr_list *list;
-    if (k->input[1]->shape.rank != 0)
-        return refuse_input_shape("max_num_elements expected to be a scalar but got shape:", k->input[1], err);
+    HR_TRY(hr_expect_rank("max_num_elements", k->input[1]->shape, 0, err));
     HR_TRY(new_list(k, 0, &list, err));
     list->maximum = hr_int_at(k->input[1], 0);
     return HR_OK;
@@ -254,7 +253,7 @@ static hr_status resize_compute(hr_kernel *k, hr_error *err)
     hr_list *list;
     const hr_list *before;
     HR_TRY(hr_list_input(k, 0, &before, err));
-    if (k->input[1]->shape.rank != 0) return refuse_input_shape("size must be a scalar, got", k->input[1], err);
+    HR_TRY(hr_expect_rank("size", k->input[1]->shape, 0, err));
     const int64_t size = hr_int_at(k->input[1], 0);
     if (size < 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "list.length",

@@ -42,12 +42,8 @@ static hr_status new_compute(hr_kernel *k, hr_error *err)
 {
     hr_tensor handle;
     void *thing;
-    const hr_view name = hr_attr_string(k->node, "stack_name");
-    if (k->input[0]->shape.rank != 0)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "Stack size must be a scalar, but had rank %d",
-                       k->input[0]->shape.rank);
-    HR_TRY(hr_kernel_new_resource(k, &stack_kind, name.size > 0 ? name.data : hr_node_name(k->node), &handle, &thing,
-                                  err));
+    HR_TRY(hr_expect_rank("Stack size", k->input[0]->shape, 0, err));
+    HR_TRY(hr_kernel_new_resource(k, &stack_kind, hr_attr_or_name(k->node, "stack_name"), &handle, &thing, err));
     ((stack *)thing)->dtype = hr_attr_type(k->node, "elem_type");
     ((stack *)thing)->maximum = hr_int_at(k->input[0], 0);
     hr_kernel_give(k, 0, handle);

@@ -180,9 +180,7 @@ static hr_status pass_flow(hr_kernel *k, int o, hr_error *err)
 
 static hr_status size_input(const hr_kernel *k, int64_t *size, hr_error *err)
 {
-    if (k->input[0]->shape.rank != 0)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
-                       "TensorArray size must be scalar, but had a shape of rank %d", k->input[0]->shape.rank);
+    HR_TRY(hr_expect_rank("TensorArray size", k->input[0]->shape, 0, err));
     *size = hr_int_at(k->input[0], 0);
     if (*size >= 0) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "tensor_array.index", "Size should be >= 0.");
@@ -193,10 +191,8 @@ static hr_status new_compute(hr_kernel *k, hr_error *err)
     hr_tensor handle, *flow;
     void *thing;
     int64_t size = 0;
-    const hr_view name = hr_attr_string(k->node, "tensor_array_name");
     HR_TRY(size_input(k, &size, err));
-    HR_TRY(hr_kernel_new_resource(k, &array_kind, name.size > 0 ? name.data : hr_node_name(k->node), &handle, &thing,
-                                  err));
+    HR_TRY(hr_kernel_new_resource(k, &array_kind, hr_attr_or_name(k->node, "tensor_array_name"), &handle, &thing, err));
     hr_kernel_give(k, 0, handle);
     array *a = thing;
     a->dtype = hr_attr_type(k->node, "dtype");
@@ -285,9 +281,7 @@ static hr_status close_compute(hr_kernel *k, hr_error *err)
 
 static hr_status array_index(hr_kernel *k, int64_t *index, hr_error *err)
 {
-    if (k->input[1]->shape.rank != 0)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
-                       "TensorArray index must be scalar, but had a shape of rank %d", k->input[1]->shape.rank);
+    HR_TRY(hr_expect_rank("TensorArray index", k->input[1]->shape, 0, err));
     *index = hr_int_at(k->input[1], 0);
     return HR_OK;
 }

@@ -267,8 +267,8 @@ static hr_status draw_unique(hr_kernel *k, const sampler *s, number_source *numb
 {
     int64_t places = 2;
     while (places < 2 * s->sampled) places *= 2;
-    int64_t *seen = hr_kernel_temp(k, (size_t)places * sizeof *seen);
-    if (!seen) return hr_fail(err, HR_RESOURCE_EXHAUSTED, "memory", "no memory for %lld classes", (long long)places);
+    int64_t *seen;
+    HR_TRY(hr_kernel_array(k, places, sizeof *seen, "classes", &seen, err));
     memset(seen, -1, (size_t)places * sizeof *seen);
     for (int64_t found = 0; found < s->sampled;) {
         if (++*tries % 65536 == 0 && (hr_kernel_cancelled(k) || *tries >= INT32_MAX - 65536))
@@ -364,9 +364,7 @@ static hr_status hits_compute(hr_kernel *k, hr_error *err)
                        "expected true_classes [n, %lld] and a vector of candidates", (long long)trues);
     class_places p = {.places = 2, .class = sampled->data};
     while (p.places < 2 * sampled->count) p.places *= 2;
-    p.place = hr_kernel_temp(k, (size_t)p.places * sizeof *p.place);
-    if (!p.place)
-        return hr_fail(err, HR_RESOURCE_EXHAUSTED, "memory", "no memory for %lld classes", (long long)p.places);
+    HR_TRY(hr_kernel_array(k, p.places, sizeof *p.place, "classes", &p.place, err));
     memset(p.place, -1, (size_t)p.places * sizeof *p.place);
     for (int64_t i = 0; i < sampled->count; i++) *place_of(&p, p.class[i]) = i;
     int64_t hits = 0;

@@ -304,7 +304,7 @@ static hr_status conv_prepare_fused(hr_node node, hr_session *session, void *sta
 {
     conv_fused_state *st = state;
     HR_TRY(conv_prepare(node, session, &st->attrs, err));
-    if (!hr__attr_is(node, "data_format", "NHWC") || !hr__attr_is(node, "filter_format", "HWIO"))
+    if (!hr_attr_is(node, "data_format", "NHWC") || !hr_attr_is(node, "filter_format", "HWIO"))
         return hr_fail(err, HR_UNIMPLEMENTED, "graph.kernel", "expected data_format NHWC and filter_format HWIO");
     return hr_epilogue_read(node, &st->epilogue, err);
 }

@@ -69,16 +69,15 @@ static bool has_padding(const hr__window_grid *g)
 bool hr__conv_tiles_pack(hr_kernel *k, hr__conv_tiles *c)
 {
     const int64_t pixels = c->grid.filter[0] * c->grid.filter[1], rows = read_channels(c);
-    int64_t count, bytes;
+    int64_t count;
+    float *packed, *none;
     if (pixels == 0 || rows == 0 || written_channels(c) == 0) return false;
-    if (hr_dim_mul(pixels * rows * c->groups, hr__panels_width(written_channels(c)), &count, NULL) != HR_OK ||
-        hr_dim_mul(count, sizeof(float), &bytes, NULL) != HR_OK)
-        return false;
     c->by_rows = may_go_by_rows(c);
-    const size_t zeros = (size_t)place_depth(c) * sizeof(float);
-    float *packed = hr_kernel_temp(k, (size_t)bytes), *none = hr_kernel_temp(k, zeros);
-    if (!packed || !none) return false;
-    memset(none, 0, zeros);
+    if (hr_dim_mul(pixels * rows * c->groups, hr__panels_width(written_channels(c)), &count, NULL) != HR_OK ||
+        hr_kernel_array(k, count, sizeof *packed, "a filter", &packed, NULL) != HR_OK ||
+        hr_kernel_array(k, place_depth(c), sizeof *none, "a filter", &none, NULL) != HR_OK)
+        return false;
+    memset(none, 0, (size_t)place_depth(c) * sizeof *none);
     c->packed = packed;
     c->none = none;
     return pack(c, packed) || (!c->by_input && !has_padding(&c->grid));
@@ -387,11 +386,9 @@ hr_status hr__conv_tiles_by_filter(hr_kernel *k, hr__conv_tiles *c, hr_error *er
     w.pieces = w.pixels / PIECE < MAX_PIECES ? w.pixels / PIECE : MAX_PIECES;
     while (w.pieces > 1 && w.pieces > MAX_SUMS / (w.rows * c->groups * c->width)) w.pieces--;
     if (w.pieces < 1) w.pieces = 1;
-    int64_t count, bytes;
+    int64_t count;
     HR_TRY(hr_dim_mul(w.rows * c->groups, w.columns * w.pieces, &count, err));
-    HR_TRY(hr_dim_mul(count, sizeof(float), &bytes, err));
-    w.sums = hr_kernel_temp(k, (size_t)bytes);
-    if (!w.sums) return hr_no_memory(err, "sums of a filter's gradient");
+    HR_TRY(hr_kernel_array(k, count, sizeof *w.sums, "sums of a filter's gradient", &w.sums, err));
     const double products = (double)w.pixels * (double)w.rows * (double)c->width;
     c->by_rows = may_go_by_rows(c);
     for (;; c->by_rows = false) { /* again, if infinities of g may have met the padding's zeros */

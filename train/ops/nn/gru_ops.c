@@ -143,8 +143,7 @@ static hr_status gru_begin(hr_kernel *k, gru *g, hr_error *err)
     HR_TRY(gru_read(k, 3, HR_SHAPE(rows, u), &g->w_c, err));
     HR_TRY(gru_read(k, 4, HR_SHAPE(2 * u), &g->b_ru, err));
     HR_TRY(gru_read(k, 5, HR_SHAPE(u), &g->b_c, err));
-    g->reset = hr_kernel_temp(k, (size_t)(g->n * u) * sizeof *g->reset + 1);
-    return g->reset ? HR_OK : hr_fail(err, HR_RESOURCE_EXHAUSTED, "memory", "no memory for a GRU");
+    return hr_kernel_array(k, g->n * u, sizeof *g->reset, "a GRU", &g->reset, err);
 }
 
 static hr_status gru_make(hr_kernel *k, int i, hr_shape shape, float **out, hr_error *err)
@@ -169,8 +168,7 @@ static hr_status gru_compute(hr_kernel *k, hr_error *err)
     const hr_shape shape = HR_SHAPE(g.n, g.units);
     float **out[] = {&g.r, &g.u, &g.c, &g.h};
     for (int i = 0; i < 4; i++) HR_TRY(gru_make(k, i, shape, out[i], err));
-    g.both = hr_kernel_temp(k, (size_t)(2 * g.n * g.units) * sizeof *g.both + 1);
-    if (!g.both) return hr_fail(err, HR_RESOURCE_EXHAUSTED, "memory", "no memory for a GRU");
+    HR_TRY(hr_kernel_array(k, 2 * g.n * g.units, sizeof *g.both, "a GRU", &g.both, err));
     gru_run(k, &g, gru_forward);
     return HR_OK;
 }

@@ -277,17 +277,9 @@ typedef struct lstm_call {
     float *made[LSTM_MAX_INPUTS];
 } lstm_call;
 
-static hr_status lstm_no_memory(hr_error *err)
-{
-    return hr_fail(err, HR_RESOURCE_EXHAUSTED, "memory", "no memory for an LSTM");
-}
-
 static hr_status lstm_temp(lstm_call *c, hr_shape shape, float **out, hr_error *err)
 {
-    int64_t bytes;
-    HR_TRY(hr_dim_mul(hr_shape_count(shape), sizeof **out, &bytes, err));
-    *out = hr_kernel_temp(c->k, (size_t)bytes + 1);
-    return *out ? HR_OK : lstm_no_memory(err);
+    return hr_kernel_array(c->k, hr_shape_count(shape), sizeof **out, "an LSTM", out, err);
 }
 
 /* The next input, which must have that shape. */
@@ -358,9 +350,7 @@ static hr_status lstm_begin(lstm_call *c, hr_error *err)
     l->block = l->block < 32 ? 32 : l->block > LSTM_ROWS ? LSTM_ROWS : l->block;
     if (!l->one_step) {
         const hr_tensor *most = k->input[c->inputs++];
-        if (most->shape.rank != 0)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected seq_len_max to be a scalar, got rank %d",
-                           most->shape.rank);
+        HR_TRY(hr_expect_rank("seq_len_max", most->shape, 0, err));
         const int64_t used = *(const int64_t *)most->data;
         if (used < 0 || used > l->steps)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected seq_len_max from 0 to %lld, got %lld",

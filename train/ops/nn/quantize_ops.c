@@ -13,12 +13,6 @@ typedef struct quantize_slice {
     bool min_first, combined, narrow, to_even;
 } quantize_slice;
 
-static bool quantize_word(hr_node node, const char *attr, const char *word)
-{
-    const hr_view v = hr_attr_string(node, attr);
-    return (size_t)v.size == strlen(word) && memcmp(v.data, word, (size_t)v.size) == 0;
-}
-
 static float round_half(float x, bool to_even) { return to_even ? rintf(x) : roundf(x); }
 
 /* Of quint8 and MIN_FIRST TensorFlow has a kernel of its own, which counts steps from the least value. */
@@ -134,8 +128,7 @@ static hr_status quantize_compute(hr_kernel *k, hr_error *err)
     hr_tensor *out[3];
     HR_TRY(quantize_axis(k->node, in->shape, &axis, err));
     const int64_t slices = axis < 0 ? 1 : in->shape.dims[axis];
-    if (k->outputs > 1 && quantize_word(k->node, "round_mode", "HALF_TO_EVEN") &&
-        !quantize_word(k->node, "mode", "SCALED"))
+    if (k->outputs > 1 && hr_attr_is(k->node, "round_mode", "HALF_TO_EVEN") && !hr_attr_is(k->node, "mode", "SCALED"))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr",
                        "Round mode 'HALF_TO_EVEN' only supported for mode 'SCALED'");
     if (k->input[1]->count != slices || k->input[2]->count != slices)
@@ -147,10 +140,10 @@ static hr_status quantize_compute(hr_kernel *k, hr_error *err)
         quantize_slice s = {.outer = axis < 0 ? 1 : hr_values_before_axis(in->shape, axis),
                             .min = ((const float *)k->input[1]->data)[c],
                             .max = ((const float *)k->input[2]->data)[c],
-                            .combined = quantize_word(k->node, "mode", "MIN_COMBINED"),
-                            .min_first = quantize_word(k->node, "mode", "MIN_FIRST"),
+                            .combined = hr_attr_is(k->node, "mode", "MIN_COMBINED"),
+                            .min_first = hr_attr_is(k->node, "mode", "MIN_FIRST"),
                             .narrow = hr_attr_bool(k->node, "narrow_range"),
-                            .to_even = k->outputs > 1 && quantize_word(k->node, "round_mode", "HALF_TO_EVEN")};
+                            .to_even = k->outputs > 1 && hr_attr_is(k->node, "round_mode", "HALF_TO_EVEN")};
         HR_TRY(quantize_range(k, &s.min, &s.max, err));
         s.step = s.outer && in->count ? in->count / s.outer : 0;
         s.inner = s.step / slices;
@@ -219,7 +212,7 @@ static hr_status round_trip_compute(hr_kernel *k, hr_error *err)
     const hr_attr *mode = hr_node_attr(k->node, "round_mode");
     ((round_trip_fn *)hr_kernel_chosen(k)->run)(in, out, low, high, given ? number_of(min) : 0,
                                                 given ? number_of(max) : 0, given,
-                                                mode && quantize_word(k->node, "round_mode", "HALF_UP"));
+                                                mode && hr_attr_is(k->node, "round_mode", "HALF_UP"));
     return HR_OK;
 }
 

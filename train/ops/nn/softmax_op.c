@@ -324,8 +324,8 @@ static hr_status softmax_sparse_compute(hr_kernel *k, hr_error *err)
     if (logits->shape.rank != 2 || labels->shape.rank != 1 || logits->shape.dims[0] != labels->count)
         return mismatch(k, "logits [batch, classes] and labels [batch]", err);
     const int64_t n = logits->shape.dims[1];
-    int64_t *classes = hr_kernel_temp(k, sizeof *classes * (size_t)labels->count);
-    if (!classes) return hr_no_memory(err, "a cross entropy");
+    int64_t *classes;
+    HR_TRY(hr_kernel_array(k, labels->count, sizeof *classes, "a cross entropy", &classes, err));
     for (int64_t i = 0; i < labels->count; i++) {
         classes[i] = hr_int_at(labels, i);
         if (classes[i] < 0 || classes[i] >= n)

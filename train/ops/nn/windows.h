@@ -14,12 +14,6 @@ typedef struct hr__windows {
     enum { HR__WINDOWS_SAME, HR__WINDOWS_VALID, HR__WINDOWS_EXPLICIT } padding;
 } hr__windows;
 
-static inline bool hr__attr_is(hr_node node, const char *attr, const char *word)
-{
-    const hr_view v = hr_attr_string(node, attr);
-    return (size_t)v.size == strlen(word) && memcmp(v.data, word, (size_t)v.size) == 0;
-}
-
 /* The attributes of a node, and strides that it may have as an input. */
 static inline hr_status hr__windows_read_strides(hr_node node, const int64_t *stride, int strides, hr__windows *c,
                                                  hr_error *err)
@@ -27,10 +21,10 @@ static inline hr_status hr__windows_read_strides(hr_node node, const int64_t *st
     int dilations, paddings;
     const int64_t *dilation = hr_attr_ints(node, "dilations", &dilations);
     const int64_t *padding = hr_attr_ints(node, "explicit_paddings", &paddings);
-    const bool first = hr__attr_is(node, "data_format", "NCHW");
+    const bool first = hr_attr_is(node, "data_format", "NCHW");
     *c = (hr__windows){.axis = {1 + first, 2 + first}, .channel = first ? 1 : 3, .padding = HR__WINDOWS_SAME};
-    if (!hr__attr_is(node, "padding", "SAME"))
-        c->padding = hr__attr_is(node, "padding", "VALID") ? HR__WINDOWS_VALID : HR__WINDOWS_EXPLICIT;
+    if (!hr_attr_is(node, "padding", "SAME"))
+        c->padding = hr_attr_is(node, "padding", "VALID") ? HR__WINDOWS_VALID : HR__WINDOWS_EXPLICIT;
     static const int64_t ones[] = {1, 1, 1, 1};
     if (!dilation) dilation = ones, dilations = 4; /* pools have none */
     if (strides != 4 || dilations != 4 || paddings != (c->padding == HR__WINDOWS_EXPLICIT ? 8 : 0))

@@ -168,8 +168,8 @@ static hr_status gather_compute(hr_kernel *k, hr_error *err)
     const hr_tensor *ids = k->input[levels + 1];
     HR_TRY(gather_check(k, levels, err));
     HR_TRY(gather_outer(k, ids->shape, err));
-    span *spans = hr_kernel_temp(k, (size_t)(ids->count + 1) * sizeof *spans);
-    if (!spans) return hr_no_memory(err, "rows of a ragged tensor");
+    span *spans;
+    HR_TRY(hr_kernel_array(k, ids->count + 1, sizeof *spans, "rows of a ragged tensor", &spans, err));
     for (int64_t i = 0; i < ids->count; i++) spans[i] = (span){hr_int_at(ids, i), hr_int_at(ids, i) + 1};
     for (int i = 0; i < levels; i++)
         HR_TRY(gather_level(k, k->input[i], ids->shape.rank - 1 + i, spans, ids->count, err));

@@ -156,8 +156,8 @@ static hr_status fill(hr_kernel *k, hr_tensor *out, const int64_t *place, int64_
     hr_shape item = {values->shape.rank - 1, {0}};
     memcpy(item.dims, values->shape.dims + 1, sizeof *item.dims * (size_t)item.rank);
     const int64_t each = hr_shape_count(item);
-    int64_t *from = hr_kernel_temp(k, (size_t)(each + 1) * sizeof *from);
-    if (!from) return hr_no_memory(err, "a default value");
+    int64_t *from;
+    HR_TRY(hr_kernel_array(k, each + 1, sizeof *from, "a default value", &from, err));
     HR_TRY(default_places(otherwise, item, from, err));
     for (int64_t i = 0; i < out->count; i++)
         memcpy((char *)out->data + (size_t)i * size, (const char *)otherwise->data + (size_t)from[i % each] * size,
@@ -218,11 +218,9 @@ static hr_status to_tensor_compute(hr_kernel *k, hr_error *err)
     HR_TRY(read_layout(k, &l, err));
     HR_TRY(hr_kernel_begin_output(k, 0, l.shape, &scratch, &out, err));
     const int64_t longest = l.rows > l.most ? l.rows : l.most;
-    int64_t bytes, items = l.rows;
-    HR_TRY(hr_dim_mul(longest, sizeof(int64_t), &bytes, err));
-    int64_t *place = hr_kernel_temp(k, (size_t)bytes + sizeof *place);
-    int64_t *next = hr_kernel_temp(k, (size_t)bytes + sizeof *next);
-    if (!place || !next) return hr_no_memory(err, "the places of a ragged tensor");
+    int64_t *place, *next, items = l.rows;
+    HR_TRY(hr_kernel_array(k, longest + 1, sizeof *place, "the places of a ragged tensor", &place, err));
+    HR_TRY(hr_kernel_array(k, longest + 1, sizeof *next, "the places of a ragged tensor", &next, err));
     for (int64_t i = 0; i < l.rows; i++) place[i] = i < l.shape.dims[0] ? i : -1;
     for (int i = 0; i < l.levels; i++) {
         place_items(&l.level[i], place, l.shape.dims[i + 1], next);

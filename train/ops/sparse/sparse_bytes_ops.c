@@ -195,8 +195,8 @@ static hr_status deserialize_compute(hr_kernel *k, hr_error *err)
                        "Serialized sparse should have at least 1 serialized tensor, but has a zero dimension");
     const int64_t count = in->count / 3;
     int64_t values = 0;
-    sparse_parts *all = hr_kernel_temp(k, sizeof *all * (size_t)count);
-    if (!all) return hr_no_memory(err, "sparse tensors");
+    sparse_parts *all;
+    HR_TRY(hr_kernel_array(k, count, sizeof *all, "sparse tensors", &all, err));
     memset(all, 0, sizeof *all * (size_t)count);
     hr_status st = parts_read_all(k, all, count, &values, err);
     if (st == HR_OK) st = parts_give(k, all, count, values, front, err);

@@ -25,8 +25,8 @@ static hr_status reorder_compute(hr_kernel *k, hr_error *err)
 {
     sparse s = {0};
     HR_TRY(sparse_read(k->input[0], k->input[1], k->input[2], &s, err));
-    sparse_entry *entry = hr_kernel_temp(k, sizeof *entry * (size_t)(s.count + 1));
-    if (!entry) return hr_no_memory(err, "a sparse tensor");
+    sparse_entry *entry;
+    HR_TRY(hr_kernel_array(k, s.count + 1, sizeof *entry, "a sparse tensor", &entry, err));
     for (int64_t i = 0; i < s.count; i++) entry[i] = (sparse_entry){s.at + i * s.rank, s.rank, i};
     return sparse_give_sorted(k, entry, s.count, s.rank, s.values, err);
 }
@@ -355,10 +355,9 @@ static hr_status cross_columns(hr_kernel *k, cross_column *column, int n, int de
               : (dense && in[0]->shape.rank == 2 ? in[0]->shape.dims[0] : -1);
     if (*rows < 0 || *rows > HR_MAX_VALUES)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected columns of rows, in two dimensions");
-    int64_t bytes; /* rows and columns may be very many */
-    HR_TRY(hr_dim_mul((*rows + 1) * (int64_t)sizeof(int64_t), n + dense + 1, &bytes, err));
-    int64_t *first = hr_kernel_temp(k, (size_t)bytes);
-    if (!first) return hr_no_memory(err, "crossed columns");
+    int64_t count, *first; /* rows and columns may be very many */
+    HR_TRY(hr_dim_mul(*rows + 1, n + dense + 1, &count, err));
+    HR_TRY(hr_kernel_array(k, count, sizeof *first, "crossed columns", &first, err));
     for (int c = 0; c < n + dense; c++, first += *rows + 1) {
         sparse s;
         column[c] = (cross_column){in[c < n ? n + c : 2 * n + c], first};

@@ -26,10 +26,6 @@ static void table_release(void *resource) { hr__table_clear(resource); }
 
 static const hr_resource_kind table_kind = {"table", sizeof(hr__table), table_release, table_begin};
 
-typedef struct table_state {
-    hr_resource *table;
-} table_state;
-
 static hr_status table_type_of(hr_node node, hr__table_type *type, hr_error *err)
 {
     const hr_attr *row = hr_node_attr(node, "value_shape");
@@ -44,18 +40,9 @@ static hr_status table_type_of(hr_node node, hr__table_type *type, hr_error *err
 
 static hr_status table_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
 {
-    const hr_view shared = hr_attr_string(node, "shared_name");
     hr__table_type type;
     HR_TRY(table_type_of(node, &type, err));
-    return hr_session_resource_of(session, &table_kind, &type, shared.size > 0 ? shared.data : hr_node_name(node),
-                                  &((table_state *)state)->table, err);
-}
-
-static hr_status table_compute(hr_kernel *k, hr_error *err)
-{
-    (void)err;
-    hr_kernel_give(k, 0, hr_resource_handle(((const table_state *)k->state)->table));
-    return HR_OK;
+    return hr_session_resource_of(session, &table_kind, &type, hr_attr_or_name(node, "shared_name"), state, err);
 }
 
 /* A table of this run alone. */
@@ -309,11 +296,8 @@ static hr_status text_file_compute(hr_kernel *k, hr_error *err)
                        hr_kernel_variable_name(k, 0));
     HR_TRY(text_file_lines(k->node, &lines, err));
     HR_TRY(hr__table_check_lines(&t->type, &lines, err));
-    const hr_view name = *(const hr_view *)k->input[1]->data;
-    char *path = hr_kernel_temp(k, (size_t)name.size + 1);
-    if (!path) return hr_no_memory(err, "a file name");
-    if (name.size) memcpy(path, name.data, (size_t)name.size);
-    path[name.size] = '\0';
+    char *path;
+    HR_TRY(hr_kernel_text(k, *(const hr_view *)k->input[1]->data, &path, err));
     hr__table_begin(&filled, &t->type);
     hr_status st = hr__table_read(&filled, path, &lines, err);
     if (st == HR_OK) st = hr__table_initialize(t, &filled, err);
@@ -373,8 +357,8 @@ static hr_status import_compute(hr_kernel *k, hr_error *err)
 #define TABLE(NAME, TRAITS)                                                                                            \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = "key_dtype:" KEYS "; value_dtype:any",                        \
-        .traits = HR_STATEFUL | HR_NO_GRADIENT | (TRAITS), .state_size = sizeof(table_state),                          \
-        .shape = hr_infer_scalar, .prepare = table_prepare, .compute = table_compute,                                  \
+        .traits = HR_STATEFUL | HR_NO_GRADIENT | (TRAITS), .state_size = sizeof(hr_resource *),                        \
+        .shape = hr_infer_scalar, .prepare = table_prepare, .compute = hr_compute_handle,                              \
     }
 #define ANONYMOUS(NAME)                                                                                                \
     {                                                                                                                  \

@@ -189,8 +189,8 @@ static hr_status parse_compute(hr_kernel *k, hr_error *err)
     if (records->shape.rank > 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a scalar or a vector of serialized Examples");
     const int features = p.sparse + p.dense + p.ragged;
-    hr_feature *feature = hr_kernel_temp(k, sizeof *feature * (size_t)(features + 1));
-    if (!feature) return hr_no_memory(err, "a parsing spec");
+    hr_feature *feature;
+    HR_TRY(hr_kernel_array(k, features + 1, sizeof *feature, "a parsing spec", &feature, err));
     HR_TRY(parse_spec(k, &p, feature, err));
     if (records->count == 0 || features == 0) return parse_outputs(k, &p, NULL, err);
 

@@ -115,10 +115,8 @@ static hr_status sequence_feature(hr_kernel *k, const sequence *q, int set, int 
     hr_view from;
     bool may_lack = false;
     HR_TRY(sequence_key(k, q, set, i, &from, err));
-    char *key = hr_kernel_temp(k, (size_t)from.size + 1);
-    if (!key) return hr_no_memory(err, "a parsing spec");
-    if (from.size) memcpy(key, from.data, (size_t)from.size);
-    key[from.size] = '\0';
+    char *key;
+    HR_TRY(hr_kernel_text(k, from, &key, err));
     *f = (hr_feature){.key = key, .name = name, .kind = sets[set].kind, .dtype = q->types[set][i]};
     if (set == LIST_DENSE) {
         f->shape = q->list_shapes[i];
@@ -201,8 +199,8 @@ static hr_status sequence_compute(hr_kernel *k, hr_error *err)
     if (records->shape.rank > 1 || records->count == 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
                        "expected a serialized SequenceExample, or a vector of some");
-    hr_feature *feature = hr_kernel_temp(k, sizeof *feature * (size_t)(q.features + 1));
-    if (!feature) return hr_no_memory(err, "a parsing spec");
+    hr_feature *feature;
+    HR_TRY(hr_kernel_array(k, q.features + 1, sizeof *feature, "a parsing spec", &feature, err));
     HR_TRY(sequence_spec(k, &q, feature, err));
     if (q.features == 0) return HR_OK;
     const int of_context = q.count[0] + q.count[1] + q.count[2];
