@@ -12,7 +12,7 @@ typedef struct conv_attrs {
 static hr_status conv_read(hr_node node, conv_attrs *c, hr_error *err)
 {
     c->depthwise = strncmp(hr_node_op(node), "Depthwise", 9) == 0;
-    HR_TRY(hr__windows_read(node, &c->windows, err));
+    HR_TRY(hr__windows_read(node, 2, &c->windows, err));
     if (c->depthwise && c->windows.stride[0] != c->windows.stride[1])
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected equal strides over height and width");
     return HR_OK;
@@ -45,12 +45,9 @@ static hr_status conv_out(const conv_attrs *conv, hr_shape in, hr_shape filter, 
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
                        "expected an input and a filter of rank 4, got %d and %d", in.rank, filter.rank);
     HR_TRY(conv_groups(conv, in.dims[c->channel], filter, &groups, err));
-    *out = in;
+    HR_TRY(hr__windows_out(c, filter.dims, in, out, before, err));
     out->dims[c->channel] = filter.dims[3];
-    if (conv->depthwise) HR_TRY(hr_dim_mul(filter.dims[2], filter.dims[3], &out->dims[c->channel], err));
-    for (int d = 0; d < 2; d++)
-        HR_TRY(hr__windows_length(c, d, in.dims[c->axis[d]], filter.dims[d], &out->dims[c->axis[d]], &before[d], err));
-    return HR_OK;
+    return conv->depthwise ? hr_dim_mul(filter.dims[2], filter.dims[3], &out->dims[c->channel], err) : HR_OK;
 }
 
 static hr_status conv_shape(hr_infer *s, hr_error *err)
@@ -191,11 +188,8 @@ static hr_status conv_plan(hr_kernel *k, hr_shape in, hr_shape filter, const hr_
                            hr_error *err)
 {
     const conv_attrs *c = k->state;
-    char a[128], b[128];
     HR_TRY(conv_out(c, in, filter, out, p->grid.before, err));
-    if (g && !hr_shape_equal(g->shape, *out))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected out_backprop of shape %s, got %s",
-                       hr_shape_text(*out, a, sizeof a), hr_shape_text(g->shape, b, sizeof b));
+    if (g) HR_TRY(hr__windows_check_gradient(g, *out, err));
     HR_TRY(conv_groups(c, in.dims[c->windows.channel], filter, &p->groups, err));
     if (c->depthwise) p->groups = filter.dims[2];
     p->depth = c->depthwise ? 1 : filter.dims[2];
@@ -337,16 +331,11 @@ static hr_status conv_fused_compute(hr_kernel *k, hr_error *err)
 /* A node of the same windows: "", "BackpropInput" or "BackpropFilter". */
 static hr_node conv_node(const hr_backward *b, const char *kind, hr_node x, hr_node y, hr_node z)
 {
-    static const char *const names[] = {"strides", "padding", "explicit_paddings", "data_format", "dilations"};
-    enum { COUNT = sizeof names / sizeof *names };
     const hr_node inputs[] = {x, y, z};
-    hr_attr attrs[COUNT];
     char op[64];
     const bool depthwise = strncmp(hr_node_op(b->node), "Depthwise", 9) == 0;
     snprintf(op, sizeof op, "%s%s", depthwise ? "DepthwiseConv2dNative" : "Conv2D", kind);
-    for (int i = 0; i < COUNT; i++) attrs[i] = *hr_node_attr(b->node, names[i]);
-    return hr_new_node(b->graph, op, .inputs = inputs, .input_count = z.graph ? 3 : 2, .attrs = attrs,
-                       .attr_count = COUNT);
+    return hr__windows_derived(b, op, inputs, z.graph ? 3 : 2);
 }
 
 static void conv_gradient(hr_backward *b)

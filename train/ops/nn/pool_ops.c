@@ -1,30 +1,7 @@
-/* MaxPool, AvgPool, and their derivatives: the greatest value, or the mean, of each window and channel. What lies in the
- * padding does not count. */
+/* MaxPool, AvgPool, MaxPoolWithArgmax, and their derivatives: the greatest value, with its place, or the mean, of each
+ * window and channel. What lies in the padding does not count. */
 #include "train/ops/nn/windows.h"
 #include <math.h>
-
-static hr_status pool_read_sizes(hr_node node, const int64_t *ksize, int sizes, const int64_t *stride, int strides,
-                                 hr__windows *w, int64_t *size, hr_error *err)
-{
-    HR_TRY(hr__windows_read_strides(node, stride, strides, w, err));
-    if (sizes != 4)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected 4 numbers in ksize, got %d", sizes);
-    if (ksize[0] != 1 || ksize[w->channel] != 1)
-        return hr_fail(err, HR_UNIMPLEMENTED, "graph.kernel", "expected a ksize of 1 over batch and depth");
-    for (int d = 0; d < 2; d++) {
-        size[d] = ksize[w->axis[d]];
-        if (size[d] < 1 || size[d] > INT32_MAX || w->before[d] >= size[d] || w->after[d] >= size[d])
-            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected a ksize > 0 and paddings below it");
-    }
-    return HR_OK;
-}
-
-static hr_status pool_read(hr_node node, hr__windows *w, int64_t *size, hr_error *err)
-{
-    int sizes, strides;
-    const int64_t *ksize = hr_attr_ints(node, "ksize", &sizes), *stride = hr_attr_ints(node, "strides", &strides);
-    return pool_read_sizes(node, ksize, sizes, stride, strides, w, size, err);
-}
 
 /* Of MaxPoolV2 and its derivative, whose last two inputs are ksize and strides. */
 static hr_status pool_read_inputs(hr_node node, const hr_tensor *ksize, const hr_tensor *strides, hr__windows *w,
@@ -36,28 +13,17 @@ static hr_status pool_read_inputs(hr_node node, const hr_tensor *ksize, const hr
                        "expected 4 numbers in ksize and strides, got %lld, %lld", (long long)ksize->count,
                        (long long)strides->count);
     for (int i = 0; i < 4; i++) sizes[i] = hr_int_at(ksize, i), stride[i] = hr_int_at(strides, i);
-    return pool_read_sizes(node, sizes, 4, stride, 4, w, size, err);
-}
-
-/* The shape of the output, and the paddings before. */
-static hr_status pool_out(const hr__windows *w, const int64_t *size, hr_shape in, hr_shape *out, int64_t *before,
-                          hr_error *err)
-{
-    if (in.rank != 4)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected an input of rank 4, got %d", in.rank);
-    *out = in;
-    for (int d = 0; d < 2; d++)
-        HR_TRY(hr__windows_length(w, d, in.dims[w->axis[d]], size[d], &out->dims[w->axis[d]], &before[d], err));
-    return HR_OK;
+    HR_TRY(hr__windows_read_strides(node, 2, stride, 4, w, err));
+    return hr__windows_sizes(w, sizes, 4, size, err);
 }
 
 static hr_status pool_shape(hr_infer *s, hr_error *err)
 {
     hr__windows w;
     int64_t size[2], before[2];
-    HR_TRY(pool_read(s->node, &w, size, err));
+    HR_TRY(hr__windows_read_pool(s->node, 2, &w, size, err));
     if (s->input[0].rank < 0) return HR_OK;
-    HR_TRY(pool_out(&w, size, s->input[0], &s->output[0], before, err));
+    HR_TRY(hr__windows_out(&w, size, s->input[0], &s->output[0], before, err));
     for (int d = 0; d < 2; d++) /* TensorFlow runs it all the same */
         if (w.padding != HR__WINDOWS_SAME && s->output[0].dims[w.axis[d]] == 0)
             return hr_infer_refuse(s, err, "a window within the input");
@@ -71,14 +37,14 @@ static hr_status pool_v2_shape(hr_infer *s, hr_error *err)
     int64_t size[2], before[2];
     if (!ksize || !strides || s->input[0].rank < 0) return HR_OK;
     HR_TRY(pool_read_inputs(s->node, ksize, strides, &w, size, err));
-    return pool_out(&w, size, s->input[0], &s->output[0], before, err);
+    return hr__windows_out(&w, size, s->input[0], &s->output[0], before, err);
 }
 
 static hr_status pool_grad_shape(hr_infer *s, hr_error *err)
 {
     hr__windows w;
     int64_t size[2];
-    return pool_read(s->node, &w, size, err);
+    return hr__windows_read_pool(s->node, 2, &w, size, err);
 }
 
 typedef struct pool_work {
@@ -216,12 +182,11 @@ static hr_status pool_run(hr_kernel *k, hr_shape in, const hr_tensor *x, const h
     hr_shape shape;
     hr_tensor *out;
     if (hr_node_attr(k->node, "ksize"))
-        HR_TRY(pool_read(k->node, &w, size, err));
+        HR_TRY(hr__windows_read_pool(k->node, 2, &w, size, err));
     else
         HR_TRY(pool_read_inputs(k->node, k->input[k->inputs - 2], k->input[k->inputs - 1], &w, size, err));
-    HR_TRY(pool_out(&w, size, in, &shape, p.grid.before, err));
-    if (g && !hr_shape_equal(g->shape, shape))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a gradient shaped as the output");
+    HR_TRY(hr__windows_out(&w, size, in, &shape, p.grid.before, err));
+    if (g) HR_TRY(hr__windows_check_gradient(g, shape, err));
     HR_TRY(hr_kernel_output(k, 0, g ? in : shape, &out, err));
     p.out = out->data;
     p.depth = in.dims[w.channel];
@@ -242,8 +207,7 @@ static hr_status pool_compute(hr_kernel *k, hr_error *err)
 
 static hr_status max_grad_compute(hr_kernel *k, hr_error *err)
 {
-    if (!hr_shape_equal(k->input[1]->shape, k->input[2]->shape))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a gradient shaped as the output");
+    HR_TRY(hr__windows_check_gradient(k->input[2], k->input[1]->shape, err));
     return pool_run(k, k->input[0]->shape, k->input[0], k->input[2], err);
 }
 
@@ -254,37 +218,139 @@ static hr_status avg_grad_compute(hr_kernel *k, hr_error *err)
     return pool_run(k, in, NULL, k->input[1], err);
 }
 
-/* ---- gradients ---- */
+/* ---- the greatest value and its place; what flows back goes there ---- */
 
-static hr_node pool_node(const hr_backward *b, const char *op, int inputs, const hr_node *input)
+typedef struct argmax_work {
+    const void *x;
+    void *out, *place;
+    bool wide;            /* places are int64 */
+    int64_t depth, image; /* values of an image; 0: places count from the first image */
+    hr__window_grid grid;
+} argmax_work;
+
+/* An item is a pixel of the output. The first of equal values counts; in a window without values, none. */
+#define ARGMAX(T, V, U, D, S, IS_NAN, B)                                                                               \
+    static void argmax_##S(int64_t first, int64_t last, void *user)                                                    \
+    {                                                                                                                  \
+        const argmax_work *p = user;                                                                                   \
+        for (int64_t i = first * p->depth; i < last * p->depth; i++) {                                                 \
+            const hr__pixel pixel = hr__pixel_of(i / p->depth, p->grid.length);                                        \
+            int64_t place = -1, at;                                                                                    \
+            V most = 0;                                                                                                \
+            for (int64_t f = 0; f < p->grid.filter[0] * p->grid.filter[1]; f++) {                                      \
+                if (!hr__window_at(&p->grid, pixel, f, &at)) continue;                                                 \
+                const V value = HR_GET(S, ((const T *)p->x)[at + i % p->depth]);                                       \
+                if (place < 0 || value > most || IS_NAN(most)) most = value, place = at + i % p->depth;                \
+            }                                                                                                          \
+            ((T *)p->out)[i] = HR_PUT(S, T, most);                                                                     \
+            place = place < 0 ? 0 : place - pixel.image * p->image;                                                    \
+            if (p->wide)                                                                                               \
+                ((int64_t *)p->place)[i] = place;                                                                      \
+            else                                                                                                       \
+                ((int32_t *)p->place)[i] = (int32_t)place;                                                             \
+        }                                                                                                              \
+    }
+HR_EACH_TYPE(ARGMAX, isnan, ~, floats, halves)
+HR_EACH_TYPE(ARGMAX, NEVER, ~, ints)
+
+static hr_status argmax_shape(hr_infer *s, hr_error *err)
 {
-    static const char *const names[] = {"ksize", "strides", "padding", "data_format", "explicit_paddings"};
-    hr_attr attrs[5];
-    int count = 0;
-    for (int i = 0; i < 5; i++)
-        if (hr_node_attr(b->node, names[i])) attrs[count++] = *hr_node_attr(b->node, names[i]);
-    return hr_new_node(b->graph, op, .inputs = input, .input_count = inputs, .attrs = attrs, .attr_count = count);
+    hr__windows w;
+    int64_t size[2], before[2];
+    hr_shape out;
+    HR_TRY(hr__windows_read_pool(s->node, 2, &w, size, err));
+    if (s->input[0].rank < 0) return HR_OK;
+    HR_TRY(hr__windows_out(&w, size, s->input[0], &out, before, err));
+    s->output[0] = s->output[1] = out;
+    return HR_OK;
 }
+
+static hr_status argmax_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *in = k->input[0];
+    argmax_work p = {.x = in->data};
+    hr__windows w;
+    int64_t size[2];
+    hr_shape shape;
+    hr_tensor *out, *place;
+    HR_TRY(hr__windows_read_pool(k->node, 2, &w, size, err));
+    HR_TRY(hr__windows_out(&w, size, in->shape, &shape, p.grid.before, err));
+    HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
+    HR_TRY(hr_kernel_output(k, 1, shape, &place, err));
+    p.wide = place->dtype == HR_INT64;
+    if (!p.wide && in->count > INT32_MAX)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected at most %d values for int32 places, got %lld",
+                       INT32_MAX, (long long)in->count);
+    p.out = out->data;
+    p.place = place->data;
+    p.depth = in->shape.dims[3];
+    p.image = hr_attr_bool(k->node, "include_batch_in_index") ? 0 : in->shape.dims[1] * in->shape.dims[2] * p.depth;
+    hr__window_grid_of(&w, in->shape, size, shape, &p.grid);
+    if (out->count == 0) return HR_OK;
+    hr_kernel_parallel(k, out->count / p.depth, (double)p.depth * (double)size[0] * (double)size[1],
+                       (pool_fn *)hr_kernel_chosen(k)->run, &p);
+    return HR_OK;
+}
+
+typedef void give_fn(const void *g, int64_t i, void *out, int64_t to);
+#define GIVE(T, V, U, D, S, A, B)                                                                                      \
+    static void give_##S(const void *g, int64_t i, void *out, int64_t to)                                              \
+    {                                                                                                                  \
+        ((T *)out)[to] = HR_PUT(S, T, (U)HR_GET(S, ((T *)out)[to]) + (U)HR_GET(S, ((const T *)g)[i]));                 \
+    }
+HR_EACH_TYPE(GIVE, ~, ~, floats, halves, ints)
+
+static hr_status argmax_grad_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *in = k->input[0], *g = k->input[1], *place = k->input[2];
+    hr_tensor *out;
+    if (in->shape.rank != 4 || !hr_shape_equal(g->shape, place->shape) || g->shape.rank != 4 ||
+        g->shape.dims[0] != in->shape.dims[0])
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                       "expected images, and a gradient and places of one shape for as many, got ranks %d, %d, %d",
+                       in->shape.rank, g->shape.rank, place->shape.rank);
+    HR_TRY(hr_kernel_output(k, 0, in->shape, &out, err));
+    if (out->count) memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
+    const int64_t images = in->shape.dims[0], own = images ? in->count / images : 0,
+                  each = images ? g->count / images : 0;
+    const bool whole = hr_attr_bool(k->node, "include_batch_in_index");
+    for (int64_t i = 0; i < g->count; i++) {
+        const int64_t at = hr_int_at(place, i), most = whole ? in->count : own;
+        if (at < 0 || at >= most)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected argmax in [0, %lld), got %lld",
+                           (long long)most, (long long)at);
+        ((give_fn *)hr_kernel_chosen(k)->run)(g->data, i, out->data, whole ? at : i / each * own + at);
+    }
+    return HR_OK;
+}
+
+/* ---- gradients ---- */
 
 static void max_gradient(hr_backward *b)
 {
     const hr_node inputs[] = {b->input[0], b->output[0], b->grad[0]};
-    hr_backward_give(b, 0, pool_node(b, "MaxPoolGrad", 3, inputs));
+    hr_backward_give(b, 0, hr__windows_derived(b, "MaxPoolGrad", inputs, 3));
 }
 
 static void max_v2_gradient(hr_backward *b)
 {
     const hr_node inputs[] = {b->input[0], b->output[0], b->grad[0], b->input[1], b->input[2]};
-    hr_backward_give(b, 0, pool_node(b, "MaxPoolGradV2", 5, inputs));
+    hr_backward_give(b, 0, hr__windows_derived(b, "MaxPoolGradV2", inputs, 5));
 }
 
 static void avg_gradient(hr_backward *b)
 {
     const hr_node inputs[] = {hr_shape_of(b->input[0]), b->grad[0]};
-    hr_backward_give(b, 0, pool_node(b, "AvgPoolGrad", 2, inputs));
+    hr_backward_give(b, 0, hr__windows_derived(b, "AvgPoolGrad", inputs, 2));
 }
 
-static void avg_grad_gradient(hr_backward *b) { hr_backward_give(b, 1, pool_node(b, "AvgPool", 1, b->grad)); }
+static void avg_grad_gradient(hr_backward *b) { hr_backward_give(b, 1, hr__windows_derived(b, "AvgPool", b->grad, 1)); }
+
+static void argmax_gradient(hr_backward *b)
+{
+    const hr_node inputs[] = {b->input[0], b->grad[0], b->output[1]};
+    if (hr_node_exists(b->grad[0])) hr_backward_give(b, 0, hr__windows_derived(b, "MaxPoolGradWithArgmax", inputs, 3));
+}
 
 #define POOL(NAME, SHAPES, SHAPE, COMPUTE, GRADIENT, ...)                                                              \
     {                                                                                                                  \
@@ -301,6 +367,9 @@ const hr_graph_op hr_graph_ops_pool_ops[] = {
     POOL("AvgPool", "[?,?,?,?] -> [?,?,?,?]", pool_shape, pool_compute, avg_gradient, avg, floats, halves),
     POOL("AvgPoolGrad", "?, [?,?,?,?] -> shape(0)", pool_grad_shape, avg_grad_compute, avg_grad_gradient, avg_grad,
          floats, halves),
+    POOL("MaxPoolWithArgmax", "[b,?,?,c] -> [b,?,?,c], [b,?,?,c]", argmax_shape, argmax_compute, argmax_gradient,
+         argmax, floats, halves, ints),
+    POOL("MaxPoolGradWithArgmax", "=0", NULL, argmax_grad_compute, NULL, give, floats, halves, ints),
     HR_GRAPH_OPS_END,
 };
 

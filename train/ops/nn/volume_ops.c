@@ -1,75 +1,35 @@
 /* Convolutions and pools over volumes [n, depth, height, width, channels]: Conv3D, MaxPool3D, AvgPool3D, and their
  * derivatives. One item is a voxel of the output or the input, a row of the filter, or a volume. */
-#include <headrace/kernels.h>
-#include <headrace/nn.h>
+#include "train/ops/nn/windows.h"
 #include <math.h>
-#include <string.h>
 
 /* Windows of one pair of shapes, in three dimensions. */
 typedef struct volume {
-    int64_t stride[3], dilation[3], before[3], filter[3], in[3], out[3];
+    hr__windows windows;
+    int64_t before[3], filter[3], in[3], out[3];
     int64_t images, depth, width; /* channels of the input, and of the output */
-    bool same;
-    const void *x, *w, *g; /* input, filter, gradient of the output; NULL: not needed */
-    const void *y;         /* output, of MaxPool3DGrad */
+    const void *x, *w, *g;        /* input, filter, gradient of the output; NULL: not needed */
+    const void *y;                /* output, of MaxPool3DGrad */
     void *to;
 } volume;
 
 /* ---- attributes and shapes ---- */
 
-/* Strides, and dilations of a convolution or the window of a pool. */
 static hr_status volume_read(hr_node node, volume *v, hr_error *err)
 {
-    int counts[3];
-    const int64_t *strides = hr_attr_ints(node, "strides", &counts[0]);
-    const int64_t *dilations = hr_attr_ints(node, "dilations", &counts[1]);
-    const int64_t *sizes = hr_attr_ints(node, "ksize", &counts[2]);
-    const int64_t *other = dilations ? dilations : sizes;
     memset(v, 0, sizeof *v);
-    if (hr_attr_string(node, "data_format").data[1] == 'C')
+    if (hr_attr_is(node, "data_format", "NCDHW"))
         return hr_fail(err, HR_UNIMPLEMENTED, "graph.kernel", "expected data_format NDHWC");
-    if (counts[0] != 5 || !other || counts[dilations ? 1 : 2] != 5)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected 5 strides and 5 %s",
-                       dilations ? "dilations" : "numbers in ksize");
-    v->same = hr_attr_string(node, "padding").data[0] == 'S';
-    for (int i = 0; i < 5; i++) {
-        const bool outer = i == 0 || i == 4;
-        if (strides[i] < 1 || other[i] < 1 || strides[i] > INT32_MAX || other[i] > INT32_MAX ||
-            (outer && (strides[i] != 1 || other[i] != 1)))
-            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr",
-                           "expected strides and %s > 0, and 1 over batch and channels",
-                           dilations ? "dilations" : "numbers in ksize");
-        if (outer) continue;
-        v->stride[i - 1] = strides[i];
-        v->dilation[i - 1] = dilations ? dilations[i] : 1;
-        v->filter[i - 1] = sizes ? sizes[i] : -1;
-    }
-    int64_t places = 1;
-    for (int d = 0; sizes && d < 3; d++) HR_TRY(hr_dim_mul(places, v->filter[d], &places, err));
-    return HR_OK;
+    if (hr_node_attr(node, "ksize")) return hr__windows_read_pool(node, 3, &v->windows, v->filter, err);
+    return hr__windows_read(node, 3, &v->windows, err);
 }
 
 /* The output of windows over `in`; lengths that are not known are -1. */
 static hr_status volume_out(volume *v, hr_shape in, hr_shape *out, hr_error *err)
 {
-    *out = in;
-    for (int d = 0; d < 3; d++) {
-        const int64_t length = in.dims[1 + d];
-        int64_t reach;
-        out->dims[1 + d] = -1;
-        if (length < 0 || v->filter[d] < 0) continue;
-        HR_TRY(hr_dim_mul(v->filter[d] ? v->filter[d] - 1 : 0, v->dilation[d], &reach, err));
-        const int64_t beyond = v->same ? length - 1 : length - reach - 1;
-        out->dims[1 + d] = beyond < 0 ? 0 : beyond / v->stride[d] + 1;
-        if (beyond < -v->stride[d])
-            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
-                           "expected a window within the input, %lld, got %lld", (long long)length,
-                           (long long)(reach + 1));
-        const int64_t missing = (out->dims[1 + d] - 1) * v->stride[d] + reach + 1 - length;
-        v->before[d] = v->same && missing > 0 ? missing / 2 : 0;
-        v->in[d] = length;
-        v->out[d] = out->dims[1 + d];
-    }
+    HR_TRY(hr__windows_out(&v->windows, v->filter, in, out, v->before, err));
+    memcpy(v->in, in.dims + 1, sizeof v->in);
+    memcpy(v->out, out->dims + 1, sizeof v->out);
     v->images = in.dims[0];
     v->depth = v->width = in.dims[4];
     return HR_OK;
@@ -130,7 +90,7 @@ static int64_t volume_input(const volume *v, const int64_t *out, int64_t f)
     int64_t place[3];
     volume_place(f, v->filter, place);
     for (int d = 0; d < 3; d++) {
-        place[d] = out[d] * v->stride[d] - v->before[d] + place[d] * v->dilation[d];
+        place[d] = out[d] * v->windows.stride[d] - v->before[d] + place[d] * v->windows.dilation[d];
         if (place[d] < 0 || place[d] >= v->in[d]) return -1;
     }
     return (place[0] * v->in[1] + place[1]) * v->in[2] + place[2];
@@ -142,9 +102,9 @@ static int64_t volume_output(const volume *v, const int64_t *in, int64_t f)
     int64_t place[3];
     volume_place(f, v->filter, place);
     for (int d = 0; d < 3; d++) {
-        const int64_t from = in[d] + v->before[d] - place[d] * v->dilation[d];
-        if (from < 0 || from % v->stride[d] || from / v->stride[d] >= v->out[d]) return -1;
-        place[d] = from / v->stride[d];
+        const int64_t from = in[d] + v->before[d] - place[d] * v->windows.dilation[d];
+        if (from < 0 || from % v->windows.stride[d] || from / v->windows.stride[d] >= v->out[d]) return -1;
+        place[d] = from / v->windows.stride[d];
     }
     return (place[0] * v->out[1] + place[1]) * v->out[2] + place[2];
 }
@@ -287,14 +247,6 @@ static hr_status volume_run(hr_kernel *k, volume *v, hr_shape shape, int64_t ite
     return HR_OK;
 }
 
-static hr_status volume_check_gradient(const hr_tensor *g, hr_shape out, hr_error *err)
-{
-    char a[128], b[128];
-    if (hr_shape_equal(g->shape, out)) return HR_OK;
-    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a gradient of shape %s, got %s",
-                   hr_shape_text(out, a, sizeof a), hr_shape_text(g->shape, b, sizeof b));
-}
-
 static hr_status conv_compute(hr_kernel *k, hr_error *err)
 {
     volume v;
@@ -314,7 +266,7 @@ static hr_status by_input_compute(hr_kernel *k, hr_error *err)
     HR_TRY(volume_read(k->node, &v, err));
     HR_TRY(hr_shape_input(k->input[0], &in, err));
     HR_TRY(volume_conv_out(&v, in, k->input[1]->shape, &out, err));
-    HR_TRY(volume_check_gradient(k->input[2], out, err));
+    HR_TRY(hr__windows_check_gradient(k->input[2], out, err));
     v.w = k->input[1]->data;
     v.g = k->input[2]->data;
     return volume_run(k, &v, in, v.images * volume_size(v.in),
@@ -328,7 +280,7 @@ static hr_status by_filter_compute(hr_kernel *k, hr_error *err)
     HR_TRY(volume_read(k->node, &v, err));
     HR_TRY(hr_shape_input(k->input[1], &filter, err));
     HR_TRY(volume_conv_out(&v, k->input[0]->shape, filter, &out, err));
-    HR_TRY(volume_check_gradient(k->input[2], out, err));
+    HR_TRY(hr__windows_check_gradient(k->input[2], out, err));
     v.x = k->input[0]->data;
     v.g = k->input[2]->data;
     return volume_run(k, &v, filter, volume_size(v.filter) * v.depth,
@@ -354,12 +306,10 @@ static hr_status pool_grad_compute(hr_kernel *k, hr_error *err)
     hr_shape in = k->input[0]->shape, out;
     HR_TRY(volume_read(k->node, &v, err));
     if (!max) HR_TRY(hr_shape_input(k->input[0], &in, err));
-    if (in.rank != 5)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected an input of rank 5, got %d", in.rank);
     HR_TRY(volume_out(&v, in, &out, err));
-    HR_TRY(volume_check_gradient(g, out, err));
+    HR_TRY(hr__windows_check_gradient(g, out, err));
     if (max) {
-        HR_TRY(volume_check_gradient(k->input[1], out, err));
+        HR_TRY(hr__windows_check_gradient(k->input[1], out, err));
         if (k->input[0]->dtype != g->dtype)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.type", "expected an input of the gradient's type");
         v.x = k->input[0]->data;
@@ -374,17 +324,8 @@ static hr_status pool_grad_compute(hr_kernel *k, hr_error *err)
 
 static hr_node volume_node(const hr_backward *b, const char *op, hr_node x, hr_node y, hr_node z)
 {
-    static const char *const names[] = {"strides", "padding", "data_format", "dilations", "ksize"};
     const hr_node inputs[] = {x, y, z};
-    hr_attr attrs[5];
-    int count = 0;
-    for (int i = 0; i < 5; i++)
-        if (hr_node_attr(b->node, names[i])) attrs[count++] = *hr_node_attr(b->node, names[i]);
-    return hr_new_node(b->graph, op, .inputs = inputs,
-                       .input_count = z.graph   ? 3
-                                      : y.graph ? 2
-                                                : 1,
-                       .attrs = attrs, .attr_count = count);
+    return hr__windows_derived(b, op, inputs, 1 + (y.graph != NULL) + (z.graph != NULL));
 }
 
 static const hr_node nothing = {NULL, 0, 0};

@@ -7,38 +7,39 @@
 #include <headrace/nn.h>
 #include <string.h>
 
-/* Of two dimensions, 0 and 1: height and width. */
+/* Of the dimensions of an image, height and width, or of a volume, which has its depth before them. */
+enum { HR__WINDOWS_AXES = 3 };
 typedef struct hr__windows {
-    int axis[2], channel; /* in the data format */
-    int64_t stride[2], dilation[2], before[2], after[2];
+    int axes, axis[HR__WINDOWS_AXES], channel; /* axis, channel: in the data format */
+    int64_t stride[HR__WINDOWS_AXES], dilation[HR__WINDOWS_AXES], before[HR__WINDOWS_AXES], after[HR__WINDOWS_AXES];
     enum { HR__WINDOWS_SAME, HR__WINDOWS_VALID, HR__WINDOWS_EXPLICIT } padding;
 } hr__windows;
 
 /* The attributes of a node, and strides that it may have as an input. */
-static inline hr_status hr__windows_read_strides(hr_node node, const int64_t *stride, int strides, hr__windows *c,
-                                                 hr_error *err)
+static inline hr_status hr__windows_read_strides(hr_node node, int axes, const int64_t *stride, int strides,
+                                                 hr__windows *c, hr_error *err)
 {
+    static const int64_t ones[] = {1, 1, 1, 1, 1};
     int dilations, paddings;
     const int64_t *dilation = hr_attr_ints(node, "dilations", &dilations);
     const int64_t *padding = hr_attr_ints(node, "explicit_paddings", &paddings);
-    const bool first = hr_attr_is(node, "data_format", "NCHW");
-    *c = (hr__windows){.axis = {1 + first, 2 + first}, .channel = first ? 1 : 3, .padding = HR__WINDOWS_SAME};
+    const bool first = hr_attr_is(node, "data_format", axes == 2 ? "NCHW" : "NCDHW");
+    *c = (hr__windows){.axes = axes, .channel = first ? 1 : axes + 1, .padding = HR__WINDOWS_SAME};
     if (!hr_attr_is(node, "padding", "SAME"))
         c->padding = hr_attr_is(node, "padding", "VALID") ? HR__WINDOWS_VALID : HR__WINDOWS_EXPLICIT;
-    static const int64_t ones[] = {1, 1, 1, 1};
-    if (!dilation) dilation = ones, dilations = 4; /* pools have none */
-    if (strides != 4 || dilations != 4 || paddings != (c->padding == HR__WINDOWS_EXPLICIT ? 8 : 0))
+    if (!dilation) dilation = ones, dilations = axes + 2; /* pools have none */
+    const int padded = c->padding == HR__WINDOWS_EXPLICIT ? 2 * (axes + 2) : 0;
+    if (strides != axes + 2 || dilations != axes + 2 || paddings != padded)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr",
-                       "expected 4 strides, 4 dilations and %d explicit_paddings",
-                       c->padding == HR__WINDOWS_EXPLICIT ? 8 : 0);
+                       "expected %d strides, %d dilations and %d explicit_paddings", axes + 2, axes + 2, padded);
     if (stride[0] != 1 || stride[c->channel] != 1 || dilation[0] != 1 || dilation[c->channel] != 1)
         return hr_fail(err, HR_UNIMPLEMENTED, "graph.kernel",
                        "expected strides and dilations of 1 over batch and depth");
-    for (int d = 0; d < 2; d++) {
-        c->stride[d] = stride[c->axis[d]];
-        c->dilation[d] = dilation[c->axis[d]];
-        if (c->padding == HR__WINDOWS_EXPLICIT)
-            c->before[d] = padding[2 * c->axis[d]], c->after[d] = padding[2 * c->axis[d] + 1];
+    for (int d = 0; d < axes; d++) {
+        const int axis = c->axis[d] = 1 + first + d;
+        c->stride[d] = stride[axis];
+        c->dilation[d] = dilation[axis];
+        if (padded) c->before[d] = padding[2 * axis], c->after[d] = padding[2 * axis + 1];
         if (c->stride[d] < 1 || c->dilation[d] < 1 || c->stride[d] > INT32_MAX || c->dilation[d] > INT32_MAX ||
             c->before[d] < 0 || c->after[d] < 0 || c->before[d] > INT32_MAX || c->after[d] > INT32_MAX)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr",
@@ -47,11 +48,39 @@ static inline hr_status hr__windows_read_strides(hr_node node, const int64_t *st
     return HR_OK;
 }
 
-static inline hr_status hr__windows_read(hr_node node, hr__windows *c, hr_error *err)
+static inline hr_status hr__windows_read(hr_node node, int axes, hr__windows *c, hr_error *err)
 {
     int strides;
     const int64_t *stride = hr_attr_ints(node, "strides", &strides);
-    return hr__windows_read_strides(node, stride, strides, c, err);
+    return hr__windows_read_strides(node, axes, stride, strides, c, err);
+}
+
+/* The window of a pool, `size` along each axis: of the `sizes` numbers of ksize. */
+static inline hr_status hr__windows_sizes(const hr__windows *w, const int64_t *ksize, int sizes, int64_t *size,
+                                          hr_error *err)
+{
+    int64_t places = 1;
+    if (sizes != w->axes + 2)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected %d numbers in ksize, got %d", w->axes + 2,
+                       sizes);
+    if (ksize[0] != 1 || ksize[w->channel] != 1)
+        return hr_fail(err, HR_UNIMPLEMENTED, "graph.kernel", "expected a ksize of 1 over batch and depth");
+    for (int d = 0; d < w->axes; d++) {
+        size[d] = ksize[w->axis[d]];
+        if (size[d] < 1 || size[d] > INT32_MAX || w->before[d] >= size[d] || w->after[d] >= size[d])
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected a ksize > 0 and paddings below it");
+        HR_TRY(hr_dim_mul(places, size[d], &places, err));
+    }
+    return HR_OK;
+}
+
+/* The windows of a pool, and their size, by attributes alone. */
+static inline hr_status hr__windows_read_pool(hr_node node, int axes, hr__windows *w, int64_t *size, hr_error *err)
+{
+    int sizes;
+    const int64_t *ksize = hr_attr_ints(node, "ksize", &sizes);
+    HR_TRY(hr__windows_read(node, axes, w, err));
+    return hr__windows_sizes(w, ksize, sizes, size, err);
 }
 
 /* The length of the output along one dimension, -1 if unknown, and the padding before it. */
@@ -67,11 +96,33 @@ static inline hr_status hr__windows_length(const hr__windows *c, int d, int64_t 
     const int64_t beyond = padded - reach - 1, stride = c->stride[d];
     *out = c->padding == HR__WINDOWS_SAME ? (in + stride - 1) / stride : (beyond + stride) / stride;
     if (*out < 0)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "Computed output size would be negative: %lld",
-                       (long long)*out);
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a window within the input, %lld, got %lld",
+                       (long long)padded, (long long)(reach + 1));
     const int64_t missing = (*out - 1) * c->stride[d] + reach + 1 - in;
     if (c->padding == HR__WINDOWS_SAME) *before = missing > 0 ? missing / 2 : 0;
     return HR_OK;
+}
+
+/* The shape of the output, but for channels, of windows of these sizes, and the paddings before. */
+static inline hr_status hr__windows_out(const hr__windows *w, const int64_t *size, hr_shape in, hr_shape *out,
+                                        int64_t *before, hr_error *err)
+{
+    if (in.rank != w->axes + 2)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected an input of rank %d, got %d", w->axes + 2,
+                       in.rank);
+    *out = in;
+    for (int d = 0; d < w->axes; d++)
+        HR_TRY(hr__windows_length(w, d, in.dims[w->axis[d]], size[d], &out->dims[w->axis[d]], &before[d], err));
+    return HR_OK;
+}
+
+/* A gradient must have the shape of the output. */
+static inline hr_status hr__windows_check_gradient(const hr_tensor *g, hr_shape out, hr_error *err)
+{
+    char a[128], b[128];
+    if (hr_shape_equal(g->shape, out)) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a gradient of shape %s, got %s",
+                   hr_shape_text(out, a, sizeof a), hr_shape_text(g->shape, b, sizeof b));
 }
 
 /* How far one goes on in memory, in values, by image, height, width and channel. */
@@ -137,6 +188,21 @@ static inline bool hr__window_at(const hr__window_grid *g, hr__pixel out, int64_
     if (h < 0 || h >= g->in[0] || w < 0 || w >= g->in[1]) return false;
     *at = hr__pixel_at(&g->of_in, (hr__pixel){out.image, h, w});
     return true;
+}
+
+/* ---- gradients ---- */
+
+/* A node with the windows of the one that is derived. */
+static inline hr_node hr__windows_derived(const hr_backward *b, const char *op, const hr_node *inputs, int count)
+{
+    static const char *const names[] = {"strides", "padding",           "data_format",           "dilations",
+                                        "ksize",   "explicit_paddings", "include_batch_in_index"};
+    enum { COUNT = sizeof names / sizeof *names };
+    hr_attr attrs[COUNT];
+    int found = 0;
+    for (int i = 0; i < COUNT; i++)
+        if (hr_node_attr(b->node, names[i])) attrs[found++] = *hr_node_attr(b->node, names[i]);
+    return hr_new_node(b->graph, op, .inputs = inputs, .input_count = count, .attrs = attrs, .attr_count = found);
 }
 
 /* ---- constructors ---- */

@@ -246,7 +246,7 @@ static void what_does_not_fit_is_refused(void **state)
         {uneven, S(3, 2, 2, 4), "a multiple of the number of groups, 3, got 4"},
         {uneven, S(3, 2, 0, 4), "a multiple of the filter's, 0"},
         {uneven, S(3, 2, 12, 4), "a multiple of the filter's, 12"},
-        {uneven, S(7, 2, 6, 4), "negative"},
+        {uneven, S(7, 2, 6, 4), "expected a window within the input, 5, got 7"},
         {no_paddings, S(3, 2, 6, 4), "expected four .paddings with HR_EXPLICIT, got none"},
         {unknown_padding, S(3, 2, 6, 4), "padding"},
         {back, S(3, 2, 6, 4), "strides"},
