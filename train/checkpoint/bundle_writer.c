@@ -2,6 +2,7 @@
 #include <headrace/checkpoint.h>
 #include "base/hash_map.h"
 #include "base/text.h"
+#include "io/example/example_wire.h"
 #include "io/sys.h"
 #include "io/table/table.h"
 #include "proto/bundle.pb-c.h"
@@ -112,12 +113,9 @@ static uint32_t sum_lengths(const hr_view *view, int64_t count)
 static hr_status write_lengths(hr_bundle_writer *w, const hr_view *view, int64_t count, hr_error *err)
 {
     for (int64_t i = 0; i < count; i++) {
-        unsigned char varint[10];
-        size_t size = 0;
-        uint64_t v = (uint64_t)view[i].size;
-        for (; v >= 0x80; v >>= 7) varint[size++] = (unsigned char)(v | 0x80);
-        varint[size++] = (unsigned char)v;
-        HR_TRY(hr_output_write(w->data, varint, size, err));
+        char varint[HR__MAX_VARINT];
+        const char *end = hr__put_varint(varint, (uint64_t)view[i].size);
+        HR_TRY(hr_output_write(w->data, varint, (size_t)(end - varint), err));
     }
     return HR_OK;
 }

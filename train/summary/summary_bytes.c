@@ -1,6 +1,7 @@
 /* Serialized summaries of one value: the tag, then the field of the value, which other code has packed. */
 #include <headrace/summary.h>
 #include "base/hash_map.h"
+#include "io/example/example_wire.h"
 #include "proto/event.pb-c.h"
 #include "proto/message.h"
 #include "train/summary/histogram.h"
@@ -16,36 +17,22 @@ typedef struct field {
     hr_view bytes;
 } field;
 
-static size_t varint_size(uint64_t v)
-{
-    size_t size = 1;
-    for (; v >= 0x80; v >>= 7) size++;
-    return size;
-}
-
 static size_t field_size(const field *f)
 {
     if (f->type == FIXED32) return 5;
-    return 1 +
-           (f->type == VARINT ? varint_size(f->whole) : varint_size((uint64_t)f->bytes.size) + (size_t)f->bytes.size);
-}
-
-static char *put_varint(char *to, uint64_t v)
-{
-    for (; v >= 0x80; v >>= 7) *to++ = (char)(v | 0x80);
-    *to++ = (char)v;
-    return to;
+    return 1 + (f->type == VARINT ? hr__varint_size(f->whole)
+                                  : hr__varint_size((uint64_t)f->bytes.size) + (size_t)f->bytes.size);
 }
 
 static char *put_field(char *to, const field *f)
 {
     *to++ = (char)(f->number << 3 | f->type);
-    if (f->type == VARINT) return put_varint(to, f->whole);
+    if (f->type == VARINT) return hr__put_varint(to, f->whole);
     if (f->type == FIXED32) {
         for (int i = 0; i < 4; i++) *to++ = (char)(f->whole >> 8 * i);
         return to;
     }
-    to = put_varint(to, (uint64_t)f->bytes.size);
+    to = hr__put_varint(to, (uint64_t)f->bytes.size);
     if (f->bytes.size) memcpy(to, f->bytes.data, (size_t)f->bytes.size);
     return to + f->bytes.size;
 }
