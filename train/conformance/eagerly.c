@@ -7,7 +7,7 @@
 static bool has_eager_twin(const trial *t)
 {
     for (int i = 0; i < t->inputs; i++)
-        if (hr_node_exists(t->input[i]) && strcmp(hr_node_op(t->input[i]), "VariableV2") == 0) return false;
+        if (hr_node_exists(t->input[i]) && hr_node_is(t->input[i], "VariableV2")) return false;
     for (int i = 0; i < t->feeds; i++)
         if (t->feed[i].node.graph == t->node.graph && t->feed[i].node.id == t->node.id) return false;
     return hr__trial_has_seeds(t) != UNSEEDED && !t->refuse_feeds &&

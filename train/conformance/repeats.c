@@ -51,7 +51,7 @@ bool hr__trial_is_repeatable(const trial *t)
 static bool is_alone(const trial *t)
 {
     for (int i = 0; i < t->inputs; i++)
-        if (strcmp(hr_node_op(t->input[i]), "Placeholder") != 0) return false;
+        if (!hr_node_is(t->input[i], "Placeholder")) return false;
     return !(t->op->traits & (HR_CALLS | HR_FIXED));
 }
 

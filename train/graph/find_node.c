@@ -161,6 +161,14 @@ hr_view hr_attr_string(hr_node node, const char *name)
     return a ? a->s : hr_text_view("");
 }
 
+bool hr_node_is(hr_node node, const char *op) { return strcmp(hr_node_op(node), op) == 0; }
+
+const hr_tensor *hr_node_constant(hr_node node)
+{
+    const hr_attr *value = hr_node_is(node, "Const") ? hr_node_attr(node, "value") : NULL;
+    return value ? value->tensor : NULL;
+}
+
 bool hr_attr_is(hr_node node, const char *name, const char *text)
 {
     const hr_view v = hr_attr_string(node, name);

@@ -113,7 +113,7 @@ static hr_node capture_switched(hr_graph *body, hr_node outer)
         if (is_same(body->switched[i].outer, outer)) return body->switched[i].inner;
     if (hr_node_dtype(outer) == HR_RESOURCE) { /* a handle is the same in all branches */
         hr_node handle = outer;
-        while (hr__node_of(handle)->op->traits & HR_SWITCHES || strcmp(hr_node_op(handle), "Identity") == 0)
+        while (hr__node_of(handle)->op->traits & HR_SWITCHES || hr_node_is(handle, "Identity"))
             handle = hr_node_input(handle, 0);
         if (!may_lack_value(handle)) return hr__capture_node(body, handle);
     }
@@ -660,7 +660,7 @@ static int list_of(const hr_function *body, hr_node value)
 {
     for (int i = 0; i < body->outputs; i++) {
         const hr_node push = body->output[i];
-        if (strcmp(hr_node_op(push), "TensorListPushBack") == 0 && is_same(hr_node_input(push, 1), value) &&
+        if (hr_node_is(push, "TensorListPushBack") && is_same(hr_node_input(push, 1), value) &&
             is_same(hr_node_input(push, 0), body->input[i]))
             return i;
     }

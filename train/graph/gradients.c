@@ -38,9 +38,9 @@ bool hr__carries_gradient(hr_dtype dtype)
 static hr_node first_dimension(hr_node dense_shape)
 {
     hr_graph *g = dense_shape.graph;
-    const hr_attr *value = strcmp(hr_node_op(dense_shape), "Const") == 0 ? hr_node_attr(dense_shape, "value") : NULL;
+    const hr_tensor *value = hr_node_constant(dense_shape);
     hr_shape shape;
-    if (value && hr_shape_from_tensor(value->tensor, &shape) && shape.rank > 0) {
+    if (value && hr_shape_from_tensor(value, &shape) && shape.rank > 0) {
         const hr_tensor first = hr_tensor_of(HR_INT64, HR_SCALAR, &shape.dims[0]);
         return hr_new_node(g, "Const", .name = "num_segments",
                            HR_ATTRS(HR_TENSOR_ATTR("value", &first), HR_TYPE_ATTR("dtype", HR_INT64)));
@@ -157,12 +157,12 @@ hr_node hr_backward_keep_dims(const hr_backward *b, hr_node y)
 {
     hr_graph *g = b->graph;
     const hr_node x = b->input[0], axes = b->input[1];
-    const hr_attr *value = strcmp(hr_node_op(axes), "Const") == 0 ? hr_node_attr(axes, "value") : NULL;
+    const hr_tensor *value = hr_node_constant(axes);
     const hr_shape in = hr_node_shape(x);
     bool reduced[HR_MAX_RANK];
     hr_shape kept;
     if (hr_attr_bool(b->node, "keep_dims")) return y;
-    if (!value || in.rank < 0 || hr_shape_reduce(in, value->tensor, true, &kept, reduced, NULL) != HR_OK) {
+    if (!value || in.rank < 0 || hr_shape_reduce(in, value, true, &kept, reduced, NULL) != HR_OK) {
         hr_node shape = hr_new_node(g, "Shape", HR_INPUTS(x));
         return hr_new_node(g, "Reshape", HR_INPUTS(y, hr_new_node(g, "Headrace>ReducedShape", HR_INPUTS(shape, axes))));
     }

@@ -84,6 +84,8 @@ HR_API hr_view hr_text_view(const char *text); /* a C string; NULL: empty */
 /* Attributes of a node that exists: all of the signature, and after them those that came with it besides ("_class",
  * "_output_shapes"). A wrong name gives 0, "", an empty shape. */
 HR_API const hr_attr *hr_node_attr(hr_node node, const char *name); /* NULL: there is none. Borrows */
+HR_API bool hr_node_is(hr_node node, const char *op);               /* whether it is of that op: "MatMul" */
+HR_API const hr_tensor *hr_node_constant(hr_node node); /* the value of a Const. NULL: it is none. Borrows */
 HR_API int hr_node_attrs(hr_node node);
 HR_API const hr_attr *hr_node_attr_at(hr_node node, int i);
 HR_API int64_t hr_attr_int(hr_node node, const char *name);

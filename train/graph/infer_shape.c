@@ -59,9 +59,9 @@ static const hr_tensor *known_tensor(hr_node node)
 const hr_tensor *hr_infer_value(const hr_infer *s, int input)
 {
     hr_node in = hr_node_input(s->node, input);
-    while (strcmp(hr_node_op(in), "Identity") == 0) in = hr_node_input(in, 0);
-    const hr_attr *value = strcmp(hr_node_op(in), "Const") == 0 ? hr_node_attr(in, "value") : NULL;
-    return value ? value->tensor : known_tensor(in);
+    while (hr_node_is(in, "Identity")) in = hr_node_input(in, 0);
+    const hr_tensor *value = hr_node_constant(in);
+    return value ? value : known_tensor(in);
 }
 
 /* ---- shape functions and their parts ---- */

@@ -484,7 +484,7 @@ hr_node hr__function_argument(hr_graph *body, hr_dtype dtype, hr_shape shape, co
     return node;
 }
 
-static bool is_constant(hr_node node) { return strcmp(hr_node_op(node), "Const") == 0 && hr_node_controls(node) == 0; }
+static bool is_constant(hr_node node) { return hr_node_is(node, "Const") && hr_node_controls(node) == 0; }
 
 static hr_node copy_constant(hr_graph *body, hr_node outer)
 {

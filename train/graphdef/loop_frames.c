@@ -125,8 +125,6 @@ typedef struct raising {
     int32_t needs;
 } raising;
 
-static bool has_op(hr_node node, const char *op) { return strcmp(hr_node_op(node), op) == 0; }
-
 static hr__loop_part *part_of(const raising *r, hr_node node) { return &r->loops->part[node.id]; }
 
 static bool cannot_raise(raising *r, hr_status code, hr_node where, const char *why)
@@ -143,18 +141,18 @@ static bool find_takers(raising *r)
     const hr__loops *l = r->loops;
     for (int32_t i = l->first[r->frame]; i < l->first[r->frame + 1]; i++) {
         const hr_node node = r->in->node[l->member[i]], from = hr_node_input(node, 0);
-        if (has_op(node, "Exit")) continue;
-        const hr_node by = has_op(node, "Switch") ? hr_node_input(node, 1) : (hr_node){0};
-        if (has_op(by, "LoopCond")) {
+        if (hr_node_is(node, "Exit")) continue;
+        const hr_node by = hr_node_is(node, "Switch") ? hr_node_input(node, 1) : (hr_node){0};
+        if (hr_node_is(by, "LoopCond")) {
             if (r->condition.graph && r->condition.id != by.id)
                 return cannot_raise(r, HR_INVALID_ARGUMENT, by, "one LoopCond, and this is another one");
             r->condition = by;
         }
-        if (has_op(node, "Merge") || has_op(node, "Switch")) {
-            hr_node *taker = has_op(node, "Merge") ? &part_of(r, from)->merge : &part_of(r, from)->turn;
+        if (hr_node_is(node, "Merge") || hr_node_is(node, "Switch")) {
+            hr_node *taker = hr_node_is(node, "Merge") ? &part_of(r, from)->merge : &part_of(r, from)->turn;
             if (!taker->graph) *taker = node;
         }
-        if (!has_op(node, "Enter")) continue;
+        if (!hr_node_is(node, "Enter")) continue;
         r->parallel = hr_attr_int(node, "parallel_iterations");
         if (hr_attr_bool(node, "is_constant"))
             r->constant[r->constants++] = node;
@@ -178,12 +176,12 @@ static bool find_variables(raising *r)
         const hr_node turn = merge.graph ? part_of(r, merge)->turn : merge, next = hr_node_input(merge, 1);
         if (!merge.graph) return cannot_raise(r, HR_UNIMPLEMENTED, r->enter[i], "a Merge that takes this Enter");
         if (!turn.graph) return cannot_raise(r, HR_UNIMPLEMENTED, merge, "a Switch that takes this Merge");
-        if (hr_node_inputs(merge) != 2 || !has_op(next, "NextIteration"))
+        if (hr_node_inputs(merge) != 2 || !hr_node_is(next, "NextIteration"))
             return cannot_raise(r, HR_UNIMPLEMENTED, merge, "a Merge of an Enter and a NextIteration");
         if (hr_node_input(turn, 1).id != r->condition.id)
             return cannot_raise(r, HR_INVALID_ARGUMENT, turn, "a Switch by the LoopCond of the loop");
         const hr_node last = hr_node_input(next, 0);
-        if (has_op(last, "Switch") && last.output == 0 && hr_node_input(last, 1).id == r->condition.id)
+        if (hr_node_is(last, "Switch") && last.output == 0 && hr_node_input(last, 1).id == r->condition.id)
             return cannot_raise(r, HR_INVALID_ARGUMENT, next, "a NextIteration of a value of turns that go on");
         r->turn[i] = turn;
         r->next[i] = next;
@@ -292,7 +290,7 @@ static void list_controls(raising *r, hr_node node, bool merge)
     for (int i = 0; i < hr_node_controls(node); i++) {
         const hr_node control = hr_node_control(node, i);
         r->waits = 0;
-        const bool going = merge && !has_op(control, "Enter") && !is_of_all_turns(r, resolved(control));
+        const bool going = merge && !hr_node_is(control, "Enter") && !is_of_all_turns(r, resolved(control));
         if (going)
             r->going[r->goings++] = control;
         else

@@ -48,8 +48,7 @@ static hr_node keras_smoothed_classes(hr_node y, const hr_keras_loss_opts *opts)
 /* Predictions that an activation made are replaced by its input, as Keras does in graphs. */
 static bool keras_logits(hr_node *p, const char *activation, const hr_keras_loss_opts *opts)
 {
-    if (!hr_node_exists(*p) || hr_graph_is_eager(p->graph) || strcmp(hr_node_op(*p), activation) != 0)
-        return opts->from_logits;
+    if (!hr_node_exists(*p) || hr_graph_is_eager(p->graph) || !hr_node_is(*p, activation)) return opts->from_logits;
     *p = hr_node_input(*p, 0);
     return true;
 }

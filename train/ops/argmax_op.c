@@ -47,7 +47,7 @@ static arg_fn *arg_of(hr_dtype dtype)
 static hr_status arg_compute(hr_kernel *k, hr_error *err)
 {
     const hr_tensor *in = k->input[0];
-    const bool min = strcmp(hr_node_op(k->node), "ArgMin") == 0;
+    const bool min = hr_node_is(k->node, "ArgMin");
     int axis;
     hr_tensor *out;
     HR_TRY(hr_axis_input(k->input[1], in->shape.rank, &axis, err));

@@ -24,7 +24,7 @@ HR_EACH_TYPE(BIN, ~, ~, floats, bin_ints)
 static hr_status bincount_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *size = hr_infer_value(s, 1);
-    const bool dense = strcmp(hr_node_op(s->node), "DenseBincount") == 0;
+    const bool dense = hr_node_is(s->node, "DenseBincount");
     HR_TRY(hr_expect_rank("size", s->input[1], 0, err));
     if (dense && (s->input[0].rank < 0 || s->input[0].rank > 2))
         return s->input[0].rank < 0 ? HR_OK : hr_infer_refuse(s, err, "a vector of numbers, or rows of them");
@@ -37,7 +37,7 @@ static hr_status bincount_shape(hr_infer *s, hr_error *err)
 static hr_status bincount_compute(hr_kernel *k, hr_error *err)
 {
     const hr_tensor *in = k->input[0], *weights = k->input[2];
-    const bool dense = strcmp(hr_node_op(k->node), "DenseBincount") == 0, once = hr_attr_bool(k->node, "binary_output");
+    const bool dense = hr_node_is(k->node, "DenseBincount"), once = hr_attr_bool(k->node, "binary_output");
     bin_fn *const bin = (bin_fn *)hr_kernel_chosen(k)->run;
     hr_tensor *out;
     HR_TRY(hr_expect_rank("size", k->input[1]->shape, 0, err));

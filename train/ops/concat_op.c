@@ -122,9 +122,9 @@ static void concat_gradient(hr_backward *b)
 {
     const int n = b->inputs - 1;
     const hr_gradient all = b->slices[0];
-    const hr_attr *value = strcmp(hr_node_op(b->input[n]), "Const") == 0 ? hr_node_attr(b->input[n], "value") : NULL;
+    const hr_tensor *value = hr_node_constant(b->input[n]);
     int axis;
-    const bool known = value && hr_axis_of_one(value->tensor, hr_node_shape(b->output[0]).rank, &axis, NULL) == HR_OK;
+    const bool known = value && hr_axis_of_one(value, hr_node_shape(b->output[0]).rank, &axis, NULL) == HR_OK;
     if (n == 1) {
         b->out[0] = all;
         return;

@@ -241,12 +241,12 @@ static hr_gradient slices_along_rows(const hr_backward *b, hr_shape table, hr_no
 static void gather_gradient(hr_backward *b)
 {
     const hr_node axis = b->inputs > 2 ? b->input[2] : (hr_node){NULL, 0, 0};
-    const hr_attr *value = axis.graph && strcmp(hr_node_op(axis), "Const") == 0 ? hr_node_attr(axis, "value") : NULL;
+    const hr_tensor *value = hr_node_constant(axis);
     const hr_shape in = hr_node_shape(b->input[0]);
     const hr_node shape = hr_shape_count(in) < 0 ? shape64(b->input[0]) : gather_known_shape(b->graph, in);
     int batch;
     if (!gather_known_batch(b, &batch)) return;
-    if (!axis.graph || (value && value->tensor->count == 1 && hr_int_at(value->tensor, 0) == 0))
+    if (!axis.graph || (value && value->count == 1 && hr_int_at(value, 0) == 0))
         b->out[0] = slices_along_rows(b, in, shape);
     else
         b->out[0] = hr_dense_gradient(dense_along(b, shape, axis, batch));

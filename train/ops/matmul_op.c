@@ -18,8 +18,7 @@ typedef struct matmul_state {
 static int64_t matmul_rows_of(hr_shape s, bool transposed) { return s.dims[s.rank - (transposed ? 1 : 2)]; }
 static int64_t matmul_columns_of(hr_shape s, bool transposed) { return s.dims[s.rank - (transposed ? 2 : 1)]; }
 
-static bool matmul_is(hr_node node, const char *op) { return strcmp(hr_node_op(node), op) == 0; }
-static bool matmul_is_one(hr_node node) { return matmul_is(node, "MatMul") || matmul_is(node, "_FusedMatMul"); }
+static bool matmul_is_one(hr_node node) { return hr_node_is(node, "MatMul") || hr_node_is(node, "_FusedMatMul"); }
 static bool matmul_turns(hr_node node, int input)
 {
     static const char *const names[2][2] = {{"adj_x", "adj_y"}, {"transpose_a", "transpose_b"}};
@@ -39,7 +38,7 @@ static bool matmul_product(hr_node node, hr_shape a, hr_shape b, hr_shape *out)
     const int64_t rows = matmul_rows_of(a, ta), columns = matmul_columns_of(b, tb);
     a.rank -= 2;
     b.rank -= 2;
-    if (!(matmul_is(node, "BatchMatMulV2") ? hr_shape_broadcast : hr_shape_merge)(a, b, out)) return false;
+    if (!(hr_node_is(node, "BatchMatMulV2") ? hr_shape_broadcast : hr_shape_merge)(a, b, out)) return false;
     out->dims[out->rank++] = rows;
     out->dims[out->rank++] = columns;
     return true;
@@ -299,11 +298,11 @@ static hr_status matmul_compute(hr_kernel *k, hr_error *err)
 /* By `input`, summed over the matrices that it was broadcast to. */
 static void give_product(hr_backward *b, int input, hr_node x, hr_node y, bool tx, bool ty)
 {
-    const bool one = matmul_is(b->node, "MatMul");
+    const bool one = hr_node_is(b->node, "MatMul");
     const hr_node by = hr_new_node(
         b->graph, hr_node_op(b->node), HR_INPUTS(x, y),
         HR_ATTRS(HR_BOOL_ATTR(one ? "transpose_a" : "adj_x", tx), HR_BOOL_ATTR(one ? "transpose_b" : "adj_y", ty)));
-    const bool broadcasts = matmul_is(b->node, "BatchMatMulV2");
+    const bool broadcasts = hr_node_is(b->node, "BatchMatMulV2");
     hr_backward_give(b, input, broadcasts ? hr_gradient_unbroadcast(by, b->input[input], by) : by);
 }
 

@@ -143,7 +143,7 @@ static hr_status draw_compute(hr_kernel *k, hr_error *err)
 {
     philox *own = k->state;
     const hr_tensor *parameter = k->input[1];
-    const bool gamma = strcmp(hr_node_op(k->node), "RandomGamma") == 0;
+    const bool gamma = hr_node_is(k->node, "RandomGamma");
     hr_shape shape;
     hr_tensor *out;
     HR_TRY(hr_shape_input(k->input[0], &shape, err));

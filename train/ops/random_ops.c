@@ -211,7 +211,7 @@ static hr_status random_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *value = hr_infer_value(s, 0);
     const hr_node dims = hr_node_input(s->node, 0);
-    if (!value && strcmp(hr_node_op(dims), "Shape") == 0) s->output[0] = hr_node_shape(hr_node_input(dims, 0));
+    if (!value && hr_node_is(dims, "Shape")) s->output[0] = hr_node_shape(hr_node_input(dims, 0));
     if (value && !hr_shape_from_tensor(value, &s->output[0])) return hr_infer_refuse(s, err, "a vector of dimensions");
     return HR_OK;
 }

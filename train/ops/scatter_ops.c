@@ -203,7 +203,7 @@ static void replaced_gradient(hr_backward *b)
 /* updates: the dimensions of the indices but the last one, then those of `into` that they do not name. */
 static hr_status scatter_nd_shape(hr_infer *s, hr_error *err)
 {
-    const bool zeros = strcmp(hr_node_op(s->node), "ScatterNd") == 0;
+    const bool zeros = hr_node_is(s->node, "ScatterNd");
     const hr_shape at = s->input[zeros ? 0 : 1], updates = s->input[zeros ? 1 : 2];
     const hr_shape into = zeros ? s->output[0] : s->input[0];
     if (at.rank == 0 || updates.rank == 0)

@@ -184,18 +184,12 @@ static hr_status strided_grad_shape(hr_infer *s, hr_error *err)
     return HR_OK;
 }
 
-static const hr_tensor *constant_of(hr_node node)
-{
-    const hr_attr *value = strcmp(hr_node_op(node), "Const") == 0 ? hr_node_attr(node, "value") : NULL;
-    return value ? value->tensor : NULL;
-}
-
 /* A number of a vector, or a part of it, by constant bounds. */
 static bool strided_known(hr_node node, hr_shape *numbers)
 {
-    const bounds begin = {.value = constant_of(hr_node_input(node, 1))};
-    const bounds end = {.value = constant_of(hr_node_input(node, 2))};
-    const hr_tensor *strides = constant_of(hr_node_input(node, 3));
+    const bounds begin = {.value = hr_node_constant(hr_node_input(node, 1))};
+    const bounds end = {.value = hr_node_constant(hr_node_input(node, 2))};
+    const hr_tensor *strides = hr_node_constant(hr_node_input(node, 3));
     hr_shape all;
     slicing s;
     if (!begin.value || !end.value || !strides || hr_node_shape(hr_node_input(node, 0)).rank != 1) return false;

@@ -16,8 +16,6 @@ static const hr_node none = {0};
 
 /* ---- looking at nodes ---- */
 
-static bool arithmetic_is(hr_node node, const char *op) { return strcmp(hr_node_op(node), op) == 0; }
-
 /* Computed as the user's graph says, by nothing but its inputs. */
 static bool arithmetic_is_plain(const simplifier *s, hr_node node)
 {
@@ -27,13 +25,13 @@ static bool arithmetic_is_plain(const simplifier *s, hr_node node)
 /* What a node of that op takes; no node: it is another one. */
 static hr_node argument_of(const simplifier *s, hr_node node, const char *op)
 {
-    return arithmetic_is_plain(s, node) && arithmetic_is(node, op) ? hr_rewrite_input(s->r, node, 0) : none;
+    return arithmetic_is_plain(s, node) && hr_node_is(node, op) ? hr_rewrite_input(s->r, node, 0) : none;
 }
 
 /* The tensor of a constant; NULL: it is none. */
 static const hr_tensor *arithmetic_constant(const simplifier *s, hr_node node)
 {
-    return arithmetic_is_plain(s, node) && arithmetic_is(node, "Const") ? hr_node_attr(node, "value")->tensor : NULL;
+    return arithmetic_is_plain(s, node) ? hr_node_constant(node) : NULL;
 }
 
 /* A scalar of that value. */
@@ -221,7 +219,7 @@ static hr_status simplify_node(hr_rewrite *r, hr_node node, hr_error *err)
     if (!arithmetic_is_plain(&s, node) || hr_node_inputs(node) == 0 || hr_node_outputs(node) != 1) return HR_OK;
     for (int i = 0; i < 2 && i < hr_node_inputs(node); i++) s.input[i] = hr_rewrite_input(r, node, i);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (!arithmetic_is(node, rules[i].op)) continue;
+        if (!hr_node_is(node, rules[i].op)) continue;
         const hr_node by = rules[i].rule(&s);
         if (!hr_node_exists(by) || hr_node_dtype(by) != hr_node_dtype(node)) return HR_OK; /* an error is the graph's */
         HR_TRY(hr_rewrite_replace(r, node, by, err));

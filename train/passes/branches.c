@@ -7,14 +7,12 @@
 static bool branches_constant(hr_node node, int64_t *number)
 {
     const hr_attr *value = hr_node_attr(node, "value");
-    if (strcmp(hr_node_op(node), "Const") != 0 || hr_node_controls(node) > 0 || !value) return false;
+    if (!hr_node_is(node, "Const") || hr_node_controls(node) > 0 || !value) return false;
     const hr_tensor *t = value->tensor;
     if (t->shape.rank != 0 || (t->dtype != HR_BOOL && t->dtype != HR_INT32)) return false;
     *number = t->dtype == HR_BOOL ? *(const bool *)t->data : *(const int32_t *)t->data;
     return true;
 }
-
-static bool branches_is(hr_node node, const char *op) { return strcmp(hr_node_op(node), op) == 0; }
 
 /* What is taken has the shape of the result: nothing is broadcast. */
 static hr_status take_side(hr_rewrite *r, hr_node node, bool first, hr_error *err)
@@ -52,10 +50,10 @@ static hr_status take_known(hr_rewrite *r, hr_node node, hr_error *err)
 {
     int64_t number;
     if (hr_node_inputs(node) == 0 || !branches_constant(hr_rewrite_input(r, node, 0), &number)) return HR_OK;
-    if (branches_is(node, "SelectV2") && hr_node_controls(node) == 0) return take_side(r, node, number, err);
-    if (branches_is(node, "If") || branches_is(node, "StatelessIf"))
+    if (hr_node_is(node, "SelectV2") && hr_node_controls(node) == 0) return take_side(r, node, number, err);
+    if (hr_node_is(node, "If") || hr_node_is(node, "StatelessIf"))
         return take_branch(r, node, hr_node_attr(node, number ? "then_branch" : "else_branch")->func, err);
-    if (!branches_is(node, "Case") && !branches_is(node, "StatelessCase")) return HR_OK;
+    if (!hr_node_is(node, "Case") && !hr_node_is(node, "StatelessCase")) return HR_OK;
     const hr_attr *branches = hr_node_attr(node, "branches");
     const int64_t last = branches->count - 1;
     return take_branch(r, node, &branches->funcs[number < 0 || number > last ? last : number], err);
@@ -131,9 +129,9 @@ static hr_status branches_run(hr_rewrite *r, hr_error *err)
         if (hr_rewrite_is_fed(r, node)) continue;
         if (never_runs(&d, node))
             d.dead[id] = DEAD;
-        else if (branches_is(node, "Switch"))
+        else if (hr_node_is(node, "Switch"))
             st = take_output(&d, node, err);
-        else if (branches_is(node, "Merge"))
+        else if (hr_node_is(node, "Merge"))
             st = take_input(&d, node, err);
         else
             st = take_known(r, node, err);

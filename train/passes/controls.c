@@ -24,7 +24,7 @@ static bool controls_is_leaf(hr_node node)
 static bool controls_dissolves(const hr_rewrite *r, hr_node node)
 {
     const int64_t in = hr_node_controls(node), out = hr_rewrite_uses(r, node);
-    return strcmp(hr_node_op(node), "NoOp") == 0 && !hr_rewrite_is_fetched(r, node) && in * out <= in + out;
+    return hr_node_is(node, "NoOp") && !hr_rewrite_is_fetched(r, node) && in * out <= in + out;
 }
 
 static hr_status controls_keep(clean_up *c, hr_node node, int32_t by, hr_error *err)

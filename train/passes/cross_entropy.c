@@ -6,8 +6,6 @@
 
 static const hr_node no_entropy = {0};
 
-static bool entropy_is(hr_node node, const char *op) { return strcmp(hr_node_op(node), op) == 0; }
-
 static bool entropy_same(hr_node a, hr_node b) { return a.id == b.id && a.output == b.output; }
 
 /* Computed as the user's graph says, by nothing but its inputs. */
@@ -19,7 +17,7 @@ static bool entropy_is_plain(const hr_rewrite *r, hr_node node)
 /* What the node takes, if it is of that op and one other node alone takes it. No node: it is not. */
 static hr_node entropy_inner(const hr_rewrite *r, hr_node node, const char *op)
 {
-    const bool inner = entropy_is(node, op) && entropy_is_plain(r, node) && hr_rewrite_uses(r, node) == 1;
+    const bool inner = hr_node_is(node, op) && entropy_is_plain(r, node) && hr_rewrite_uses(r, node) == 1;
     return inner ? hr_rewrite_input(r, node, 0) : no_entropy;
 }
 
@@ -27,7 +25,7 @@ static hr_node entropy_inner(const hr_rewrite *r, hr_node node, const char *op)
 static bool entropy_is_number(const hr_rewrite *r, hr_node node, double wanted)
 {
     const hr_attr *value = hr_node_attr(node, "value");
-    if (!entropy_is(node, "Const") || !entropy_is_plain(r, node) || !value || value->tensor->count != 1) return false;
+    if (!hr_node_is(node, "Const") || !entropy_is_plain(r, node) || !value || value->tensor->count != 1) return false;
     const hr_tensor *t = value->tensor;
     if (t->dtype == HR_FLOAT) return *(const float *)t->data == (float)wanted;
     if (t->dtype == HR_DOUBLE) return *(const double *)t->data == wanted;
@@ -42,7 +40,7 @@ static hr_node logits_of_log(const hr_rewrite *r, hr_node log)
 {
     const hr_node logits = entropy_inner(r, log, "LogSoftmax"), softmax = entropy_inner(r, log, "Log");
     if (logits.graph) return logits;
-    return softmax.graph && entropy_is(softmax, "Softmax") && entropy_is_plain(r, softmax)
+    return softmax.graph && hr_node_is(softmax, "Softmax") && entropy_is_plain(r, softmax)
                ? hr_rewrite_input(r, softmax, 0)
                : no_entropy;
 }
@@ -108,11 +106,11 @@ static bool sums_classes(const hr_rewrite *r, hr_node sum)
 static hr_node softmax_entropy(const hr_rewrite *r, hr_node node)
 {
     const hr_node input = hr_rewrite_input(r, node, 0);
-    if (entropy_is(node, "Neg")) {
+    if (hr_node_is(node, "Neg")) {
         const hr_node product = entropy_inner(r, input, "Sum");
         return product.graph && sums_classes(r, input) ? of_product(r, product, hr_node_name(node)) : no_entropy;
     }
-    if (!entropy_is(node, "Sum") || !sums_classes(r, node)) return no_entropy;
+    if (!hr_node_is(node, "Sum") || !sums_classes(r, node)) return no_entropy;
     const hr_node product = entropy_inner(r, input, "Neg");
     return product.graph ? of_product(r, product, hr_node_name(node)) : no_entropy;
 }
@@ -122,7 +120,7 @@ static hr_node softmax_entropy(const hr_rewrite *r, hr_node node)
 /* What is taken from 1. */
 static hr_node complement_of(const hr_rewrite *r, hr_node node)
 {
-    if (!entropy_is(node, "Sub") || !entropy_is_plain(r, node)) return no_entropy;
+    if (!hr_node_is(node, "Sub") || !entropy_is_plain(r, node)) return no_entropy;
     const hr_node one = hr_rewrite_input(r, node, 0); /* a scalar, which adds no dimensions */
     return hr_node_shape(one).rank == 0 && entropy_is_number(r, one, 1) ? hr_rewrite_input(r, node, 1) : no_entropy;
 }
@@ -159,12 +157,12 @@ static hr_node sigmoid_entropy(const hr_rewrite *r, hr_node node)
 {
     hr_node labels, others, p, q;
     const hr_node sum = hr_rewrite_input(r, node, 0);
-    if (!entropy_is(node, "Neg")) return no_entropy;
+    if (!hr_node_is(node, "Neg")) return no_entropy;
     if (!entropy_inner(r, sum, "AddV2").graph && !entropy_inner(r, sum, "Add").graph) return no_entropy;
     for (int i = 0; i < 2; i++) {
         if (!of_log(r, hr_rewrite_input(r, sum, i), false, &labels, &p) ||
             !of_log(r, hr_rewrite_input(r, sum, 1 - i), true, &others, &q) || !entropy_same(labels, others) ||
-            !entropy_same(p, q) || !entropy_is(p, "Sigmoid") || !entropy_is_plain(r, p))
+            !entropy_same(p, q) || !hr_node_is(p, "Sigmoid") || !entropy_is_plain(r, p))
             continue;
         const hr_node logits = hr_rewrite_input(r, p, 0);
         const hr_shape shape = hr_node_shape(logits);
@@ -183,7 +181,7 @@ static hr_status cross_entropy_run(hr_rewrite *r, hr_error *err)
     for (int32_t id = 0; id < size; id++) {
         const hr_node node = {g, id, 0};
         const hr_dtype dtype = hr_node_dtype(node);
-        if ((!entropy_is(node, "Neg") && !entropy_is(node, "Sum")) || (dtype != HR_FLOAT && dtype != HR_DOUBLE) ||
+        if ((!hr_node_is(node, "Neg") && !hr_node_is(node, "Sum")) || (dtype != HR_FLOAT && dtype != HR_DOUBLE) ||
             !entropy_is_plain(r, node))
             continue;
         hr_node by = softmax_entropy(r, node);

@@ -5,10 +5,7 @@
 
 enum { MAX_BYTES = 10 << 20 /* of a result: more would keep memory that a run gives back */ };
 
-static bool fold_is_constant(hr_node node)
-{
-    return strcmp(hr_node_op(node), "Const") == 0 && hr_node_controls(node) == 0;
-}
+static bool fold_is_constant(hr_node node) { return hr_node_is(node, "Const") && hr_node_controls(node) == 0; }
 
 /* A function of its inputs alone, which has some. */
 static bool fold_is_pure(hr_node node)

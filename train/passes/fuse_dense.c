@@ -7,7 +7,7 @@
 /* Of one of the library's own ops. */
 static bool dense_is(hr_node node, const char *op)
 {
-    return strcmp(hr_node_op(node), op) == 0 && hr_node_descriptor(node) == hr_graph_op_named(op);
+    return hr_node_is(node, op) && hr_node_descriptor(node) == hr_graph_op_named(op);
 }
 
 /* Input i by now, if nothing but `node` takes what it was. */

@@ -13,13 +13,11 @@ typedef struct combining {
 
 static const hr_node nothing = {0};
 
-static bool combine_is(hr_node node, const char *op) { return strcmp(hr_node_op(node), op) == 0; }
-
 /* Looked through: computed as the graph says, waits for nothing. */
 static bool combine_is_plain(const combining *c, hr_node node)
 {
     return hr_node_controls(node) == 0 && !hr_rewrite_is_fed(c->r, node) &&
-           (hr_node_is_pure(node) || combine_is(node, "ResourceGather"));
+           (hr_node_is_pure(node) || hr_node_is(node, "ResourceGather"));
 }
 
 static hr_node combine_input(const combining *c, hr_node node, int i) { return hr_rewrite_input(c->r, node, i); }
@@ -27,7 +25,7 @@ static hr_node combine_input(const combining *c, hr_node node, int i) { return h
 /* The node of that op, if one other node alone takes it. */
 static bool combine_inner(const combining *c, hr_node node, const char *op)
 {
-    return combine_is(node, op) && combine_is_plain(c, node) && hr_rewrite_uses(c->r, node) == 1;
+    return hr_node_is(node, op) && combine_is_plain(c, node) && hr_rewrite_uses(c->r, node) == 1;
 }
 
 static hr_node through_identity(const combining *c, hr_node node)
@@ -39,7 +37,7 @@ static hr_node through_identity(const combining *c, hr_node node)
 /* Segment ids as int64 or int32 are the same. */
 static hr_node through_cast(const combining *c, hr_node node)
 {
-    if (!combine_is(node, "Cast") || !combine_is_plain(c, node)) return node;
+    if (!hr_node_is(node, "Cast") || !combine_is_plain(c, node)) return node;
     const hr_node from = combine_input(c, node, 0);
     return hr_node_dtype(from) == HR_INT64 && hr_node_dtype(node) == HR_INT32 ? from : node;
 }
@@ -48,7 +46,7 @@ static hr_node through_cast(const combining *c, hr_node node)
 static bool combine_is_number(const combining *c, hr_node node, int64_t wanted)
 {
     const hr_attr *value = hr_node_attr(node, "value");
-    if (!combine_is(node, "Const") || !combine_is_plain(c, node) || !value || value->tensor->count != 1) return false;
+    if (!hr_node_is(node, "Const") || !combine_is_plain(c, node) || !value || value->tensor->count != 1) return false;
     if (value->tensor->dtype == HR_INT32) return *(const int32_t *)value->tensor->data == wanted;
     return value->tensor->dtype == HR_INT64 && *(const int64_t *)value->tensor->data == wanted;
 }
@@ -68,7 +66,7 @@ static bool through_unique(combining *c, hr_node rows, hr_node at)
     const hr_node gather = through_identity(c, rows);
     if (!takes_rows(c, gather)) return false;
     const hr_node unique = combine_input(c, gather, 1);
-    if (!combine_is(unique, "Unique") || !combine_is_plain(c, unique) || unique.output != 0 || at.id != unique.id ||
+    if (!hr_node_is(unique, "Unique") || !combine_is_plain(c, unique) || unique.output != 0 || at.id != unique.id ||
         at.output != 1)
         return false;
     c->gather = gather;
@@ -94,7 +92,7 @@ static bool find_gather(combining *c, hr_node rows)
 static hr_node vector_of_column(const combining *c, hr_node column)
 {
     const hr_shape shape = hr_node_shape(column);
-    if (!combine_is_plain(c, column) || (!combine_is(column, "Reshape") && !combine_is(column, "ExpandDims")))
+    if (!combine_is_plain(c, column) || (!hr_node_is(column, "Reshape") && !hr_node_is(column, "ExpandDims")))
         return nothing;
     const hr_node vector = combine_input(c, column, 0);
     return shape.rank == 2 && shape.dims[1] == 1 && hr_node_shape(vector).rank == 1 ? vector : nothing;
@@ -103,7 +101,7 @@ static hr_node vector_of_column(const combining *c, hr_node column)
 /* SegmentSum of rows, or of rows with weights. */
 static bool find_segment_sum(combining *c, hr_node sum, hr_node *column)
 {
-    if (!combine_is(sum, "SegmentSum") || !combine_is_plain(c, sum)) return false;
+    if (!hr_node_is(sum, "SegmentSum") || !combine_is_plain(c, sum)) return false;
     const hr_node x = combine_input(c, sum, 0);
     c->segments = through_cast(c, combine_input(c, sum, 1));
     *column = nothing;
@@ -127,12 +125,12 @@ static bool sums_weights(const combining *c, hr_node sum, hr_node column, bool s
     const hr_node of = combine_input(c, sum, 0);
     if (!squares) return same_value(of, column);
     if (!combine_is_plain(c, of)) return false;
-    if (combine_is(of, "Square")) return same_value(combine_input(c, of, 0), column);
-    if (combine_is(of, "Mul"))
+    if (hr_node_is(of, "Square")) return same_value(combine_input(c, of, 0), column);
+    if (hr_node_is(of, "Mul"))
         return same_value(combine_input(c, of, 0), column) && same_value(combine_input(c, of, 1), column);
-    if (!combine_is(of, "Pow") || !same_value(combine_input(c, of, 0), column)) return false;
+    if (!hr_node_is(of, "Pow") || !same_value(combine_input(c, of, 0), column)) return false;
     const hr_node power = combine_input(c, of, 1);
-    const hr_attr *value = combine_is(power, "Const") ? hr_node_attr(power, "value") : NULL;
+    const hr_attr *value = hr_node_is(power, "Const") ? hr_node_attr(power, "value") : NULL;
     return value && combine_is_plain(c, power) && value->tensor->shape.rank == 0 && value->tensor->dtype == HR_FLOAT &&
            *(const float *)value->tensor->data == 2;
 }
@@ -165,18 +163,18 @@ static const char *find_combination(combining *c, hr_node node)
     } sparse[] = {{"SparseSegmentSum", "sum"}, {"SparseSegmentMean", "mean"}, {"SparseSegmentSqrtN", "sqrtn"}};
     hr_node column;
     for (size_t i = 0; i < sizeof sparse / sizeof *sparse; i++) {
-        if (!combine_is(node, sparse[i].op)) continue;
+        if (!hr_node_is(node, sparse[i].op)) continue;
         c->segments = through_cast(c, combine_input(c, node, 2));
         return through_unique(c, combine_input(c, node, 0), combine_input(c, node, 1)) ? sparse[i].combiner : NULL;
     }
-    if (combine_is(node, "DivNoNan")) return find_weighted_mean(c, node);
-    if (combine_is(node, "SegmentSum")) return find_segment_sum(c, node, &column) ? "sum" : NULL;
-    if (combine_is(node, "SegmentMean")) {
+    if (hr_node_is(node, "DivNoNan")) return find_weighted_mean(c, node);
+    if (hr_node_is(node, "SegmentSum")) return find_segment_sum(c, node, &column) ? "sum" : NULL;
+    if (hr_node_is(node, "SegmentMean")) {
         c->segments = through_cast(c, combine_input(c, node, 1));
         return find_gather(c, combine_input(c, node, 0)) ? "mean" : NULL;
     }
-    if (combine_is(node, "Sum") || combine_is(node, "Mean"))
-        return find_reduction(c, node) ? combine_is(node, "Sum") ? "sum" : "mean" : NULL;
+    if (hr_node_is(node, "Sum") || hr_node_is(node, "Mean"))
+        return find_reduction(c, node) ? hr_node_is(node, "Sum") ? "sum" : "mean" : NULL;
     return NULL;
 }
 
@@ -188,7 +186,7 @@ static bool may_stand_at(const combining *c, hr_node node)
 
 static hr_status combine_node(combining *c, hr_node node, const char *combiner, hr_error *err)
 {
-    const bool resource = combine_is(c->gather, "ResourceGather");
+    const bool resource = hr_node_is(c->gather, "ResourceGather");
     if (c->done[c->gather.id]) return HR_OK; /* as what is within a mean */
     hr_node inputs[4] = {c->table, c->ids};
     int count = 2;

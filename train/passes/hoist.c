@@ -28,8 +28,6 @@ typedef struct hoisting {
     int32_t id[MAX_MOVED];
 } hoisting;
 
-static bool hoist_is(hr_node node, const char *op) { return strcmp(hr_node_op(node), op) == 0; }
-
 /* ---- what may be moved ---- */
 
 /* Every value has a result; shapes that are known have been checked. */
@@ -40,11 +38,11 @@ static bool hoist_never_fails(hr_node node)
                                       "Minimum", "MatMul", "Cast", "Pow",     "Softmax", "Log1p", "Softplus", "Elu"};
     const hr_dtype dtype = hr_node_dtype(node);
     bool known = false;
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) known |= hoist_is(node, ops[i]);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) known |= hr_node_is(node, ops[i]);
     return known && (dtype == HR_FLOAT || dtype == HR_DOUBLE);
 }
 
-static bool hoist_is_constant(hr_node node) { return hoist_is(node, "Const") && hr_node_dtype(node) != HR_STRING; }
+static bool hoist_is_constant(hr_node node) { return hr_node_is(node, "Const") && hr_node_dtype(node) != HR_STRING; }
 
 static bool hoist_may_move(const hoist_side *s, hr_node node)
 {
@@ -66,7 +64,7 @@ static bool hoist_stays(const hr_function *body, int i)
 {
     hr_node output = hr_function_output_at(body, i);
     const hr_node input = hr_function_input_at(body, i);
-    while (hoist_is(output, "Identity") && hr_node_controls(output) == 0) output = hr_node_input(output, 0);
+    while (hr_node_is(output, "Identity") && hr_node_controls(output) == 0) output = hr_node_input(output, 0);
     return output.id == input.id && hr_node_dtype(input) != HR_RESOURCE && hr_node_dtype(input) != HR_VARIANT;
 }
 
@@ -80,7 +78,7 @@ static bool hoist_may_copy(const hr_function *f)
     for (int32_t id = 0; id < hr_graph_size(graph); id++) {
         const hr_node node = {graph, id, 0};
         const unsigned traits = hr_node_descriptor(node)->traits;
-        if ((traits & (HR_STATEFUL | HR_SWITCHES | HR_MERGES) && !hoist_is(node, "Placeholder")) ||
+        if ((traits & (HR_STATEFUL | HR_SWITCHES | HR_MERGES) && !hr_node_is(node, "Placeholder")) ||
             hr_node_controls(node) > 0)
             return false;
         for (int i = 0; i < hr_node_inputs(node); i++)
@@ -252,7 +250,7 @@ static hr_status hoist_run(hr_rewrite *r, hr_error *err)
     hr_graph *g = hr_rewrite_graph(r);
     const int32_t size = hr_graph_size(g);
     for (int32_t id = 0; id < size; id++)
-        if (hoist_is((hr_node){g, id, 0}, "StatelessWhile")) HR_TRY(hoist_loop(r, (hr_node){g, id, 0}, err));
+        if (hr_node_is((hr_node){g, id, 0}, "StatelessWhile")) HR_TRY(hoist_loop(r, (hr_node){g, id, 0}, err));
     return HR_OK;
 }
 

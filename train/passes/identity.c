@@ -8,7 +8,7 @@ static bool gives_its_inputs(hr_node node)
     static const char *const ops[] = {"Identity", "IdentityN", "StopGradient", "PreventGradient",
                                       "PlaceholderWithDefault"};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (strcmp(hr_node_op(node), ops[i]) == 0) return true;
+        if (hr_node_is(node, ops[i])) return true;
     return false;
 }
 

@@ -20,7 +20,7 @@ static bool asks_for_shape(hr_node node)
 {
     static const char *const ops[] = {"Shape", "ShapeN", "Size", "Rank"};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (strcmp(hr_node_op(node), ops[i]) == 0) return true;
+        if (hr_node_is(node, ops[i])) return true;
     return false;
 }
 

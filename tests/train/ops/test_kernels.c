@@ -233,7 +233,7 @@ static void memory_of_a_call_is_counted_with_checks(void **state)
     }
 }
 
-static void a_string_of_a_node_is_compared_whole(void **state)
+static void a_node_tells_its_op_its_constant_and_its_strings(void **state)
 {
     (void)state;
     const hr_attr type = HR_TYPE_ATTR("dtype", HR_FLOAT), shape = HR_SHAPE_ATTR("shape", HR_SCALAR);
@@ -246,6 +246,13 @@ static void a_string_of_a_node_is_compared_whole(void **state)
     assert_false(hr_attr_is(other, "no_such", "own"));
     assert_string_equal(hr_attr_or_name(named, "shared_name"), "own");
     assert_string_equal(hr_attr_or_name(other, "shared_name"), "other");
+    assert_true(hr_node_is(other, "VarHandleOp"));
+    assert_false(hr_node_is(other, "VarHandle"));
+    assert_null(hr_node_constant(other));
+    const hr_node two = hr_scalar(g, HR_INT32, 2);
+    assert_int_equal(hr_int_at(hr_node_constant(two), 0), 2);
+    assert_null(hr_node_constant(hr_identity(two)));
+    assert_null(hr_node_constant((hr_node){0}));
 }
 
 int main(void)
@@ -258,7 +265,7 @@ int main(void)
         TEST(every_float16_and_bfloat16_survives_as_float),
         TEST(ops_compute_with_float16),
         TEST(memory_of_a_call_is_counted_with_checks),
-        TEST(a_string_of_a_node_is_compared_whole),
+        TEST(a_node_tells_its_op_its_constant_and_its_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void area_taps(const mapping *m, int64_t i, int64_t *place, float *weight
 
 static hr_status make_taps(hr_kernel *k, const mapping *m, taps *out, hr_error *err)
 {
-    const bool area = strcmp(hr_node_op(k->node), "ResizeArea") == 0;
+    const bool area = hr_node_is(k->node, "ResizeArea");
     const bool cubic = strncmp(hr_node_op(k->node), "ResizeBicubic", 13) == 0;
     out->count = area ? (int64_t)ceilf(m->scale) + 1 : cubic ? 4 : 2;
     int64_t all;

@@ -515,9 +515,8 @@ static hr_status split_compute(hr_kernel *k, hr_error *err)
 /* What the node that made the array says of its elements. */
 static hr_shape array_declared(hr_node handle)
 {
-    while (strcmp(hr_node_op(handle), "Identity") == 0 || strcmp(hr_node_op(handle), "TensorArrayGradV3") == 0)
-        handle = hr_node_input(handle, 0);
-    return strcmp(hr_node_op(handle), "TensorArrayV3") == 0 ? hr_attr_shape(handle, "element_shape") : HR_UNKNOWN_SHAPE;
+    while (hr_node_is(handle, "Identity") || hr_node_is(handle, "TensorArrayGradV3")) handle = hr_node_input(handle, 0);
+    return hr_node_is(handle, "TensorArrayV3") ? hr_attr_shape(handle, "element_shape") : HR_UNKNOWN_SHAPE;
 }
 
 /* The flow goes on as it is. */
@@ -563,39 +562,28 @@ static hr_node gradient_array(hr_backward *b, hr_node flow, hr_node *handle)
     return hr_node_output(*handle, 1);
 }
 
-static void read_gradient(hr_backward *b)
+/* Of what reads at input 1: what flows back is written there. */
+static void gradient_written(hr_backward *b, const char *op)
 {
     hr_node handle;
     const hr_node flow = gradient_array(b, b->input[2], &handle);
-    b->out[2] = hr_dense_gradient(
-        hr_new_node(b->graph, "TensorArrayWriteV3", HR_INPUTS(handle, b->input[1], b->grad[0], flow)));
+    b->out[2] = hr_dense_gradient(hr_new_node(b->graph, op, HR_INPUTS(handle, b->input[1], b->grad[0], flow)));
 }
 
-static void write_gradient(hr_backward *b)
+/* Of what writes input 2 at input 1: it is read from there. */
+static void gradient_read(hr_backward *b, const char *op)
 {
     hr_node handle;
     const hr_node flow = gradient_array(b, b->grad[0], &handle);
-    b->out[2] = hr_dense_gradient(hr_new_node(b->graph, "TensorArrayReadV3", HR_INPUTS(handle, b->input[1], flow),
+    b->out[2] = hr_dense_gradient(hr_new_node(b->graph, op, HR_INPUTS(handle, b->input[1], flow),
                                               HR_ATTRS(HR_TYPE_ATTR("dtype", hr_node_dtype(b->input[2])))));
     b->out[3] = hr_dense_gradient(flow);
 }
 
-static void gather_gradient(hr_backward *b)
-{
-    hr_node handle;
-    const hr_node flow = gradient_array(b, b->input[2], &handle);
-    b->out[2] = hr_dense_gradient(
-        hr_new_node(b->graph, "TensorArrayScatterV3", HR_INPUTS(handle, b->input[1], b->grad[0], flow)));
-}
-
-static void scatter_gradient(hr_backward *b)
-{
-    hr_node handle;
-    const hr_node flow = gradient_array(b, b->grad[0], &handle);
-    b->out[2] = hr_dense_gradient(hr_new_node(b->graph, "TensorArrayGatherV3", HR_INPUTS(handle, b->input[1], flow),
-                                              HR_ATTRS(HR_TYPE_ATTR("dtype", hr_node_dtype(b->input[2])))));
-    b->out[3] = hr_dense_gradient(flow);
-}
+static void read_gradient(hr_backward *b) { gradient_written(b, "TensorArrayWriteV3"); }
+static void gather_gradient(hr_backward *b) { gradient_written(b, "TensorArrayScatterV3"); }
+static void write_gradient(hr_backward *b) { gradient_read(b, "TensorArrayReadV3"); }
+static void scatter_gradient(hr_backward *b) { gradient_read(b, "TensorArrayGatherV3"); }
 
 static void concat_gradient(hr_backward *b)
 {

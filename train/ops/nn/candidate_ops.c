@@ -234,7 +234,7 @@ static hr_status sampler_prepare(hr_node node, hr_session *session, void *state,
     (void)session;
     sampler *s = state;
     for (size_t i = 0; i < sizeof sampler_kinds / sizeof *sampler_kinds; i++)
-        if (strcmp(hr_node_op(node), sampler_kinds[i].op) == 0) s->kind = &sampler_kinds[i];
+        if (hr_node_is(node, sampler_kinds[i].op)) s->kind = &sampler_kinds[i];
     s->sampled = hr_attr_int(node, "num_sampled");
     s->trues = hr_attr_int(node, "num_true");
     s->unique = hr_attr_bool(node, "unique");

@@ -2,7 +2,6 @@
  * with the channels of the output in the innermost loop. An input that is deeper than the filter is taken in groups of
  * channels. _FusedConv2D adds a bias, and applies an element-wise op, while pixels are in the cache. */
 #include "train/ops/nn/conv_tiles.h"
-#include <stdio.h>
 
 typedef struct conv_attrs {
     hr__windows windows;
@@ -328,37 +327,6 @@ static hr_status conv_fused_compute(hr_kernel *k, hr_error *err)
 
 /* ---- gradients ---- */
 
-/* A node of the same windows: "", "BackpropInput" or "BackpropFilter". */
-static hr_node conv_node(const hr_backward *b, const char *kind, hr_node x, hr_node y, hr_node z)
-{
-    const hr_node inputs[] = {x, y, z};
-    char op[64];
-    const bool depthwise = strncmp(hr_node_op(b->node), "Depthwise", 9) == 0;
-    snprintf(op, sizeof op, "%s%s", depthwise ? "DepthwiseConv2dNative" : "Conv2D", kind);
-    return hr__windows_derived(b, op, inputs, z.graph ? 3 : 2);
-}
-
-static void conv_gradient(hr_backward *b)
-{
-    const hr_node x = b->input[0], w = b->input[1], g = b->grad[0];
-    hr_backward_give(b, 0, conv_node(b, "BackpropInput", hr_shape_of(x), w, g));
-    hr_backward_give(b, 1, conv_node(b, "BackpropFilter", x, hr_shape_of(w), g));
-}
-
-static void by_input_gradient(hr_backward *b)
-{
-    const hr_node w = b->input[1], g = b->grad[0];
-    hr_backward_give(b, 1, conv_node(b, "BackpropFilter", g, hr_shape_of(w), b->input[2]));
-    hr_backward_give(b, 2, conv_node(b, "", g, w, (hr_node){0}));
-}
-
-static void by_filter_gradient(hr_backward *b)
-{
-    const hr_node x = b->input[0], g = b->grad[0];
-    hr_backward_give(b, 0, conv_node(b, "BackpropInput", hr_shape_of(x), g, b->input[2]));
-    hr_backward_give(b, 2, conv_node(b, "", x, g, (hr_node){0}));
-}
-
 #define CONV_OP(NAME, SHAPES, COMPUTE, GRADIENT, ...)                                                                  \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = NAME, .kernels = HR_KERNELS(__VA_ARGS__), SHAPES,                            \
@@ -371,14 +339,15 @@ static void by_filter_gradient(hr_backward *b)
 #define BY_INPUT_AND_GRADIENT BY_INPUT, .shape = conv_by_input_shape
 
 const hr_graph_op hr_graph_ops_conv2d_ops[] = {
-    CONV_OP("Conv2D", FORWARD, conv_compute, conv_gradient, forward, floats, halves, int32),
-    CONV_OP("Conv2DBackpropInput", BY_INPUT_AND_GRADIENT, conv_by_input, by_input_gradient, by_input, floats, halves,
-            int32),
-    CONV_OP("Conv2DBackpropFilter", BY_FILTER, conv_by_filter, by_filter_gradient, by_filter, floats, halves),
-    CONV_OP("DepthwiseConv2dNative", FORWARD, conv_compute, conv_gradient, forward, floats, halves),
-    CONV_OP("DepthwiseConv2dNativeBackpropInput", BY_INPUT, conv_by_input, by_input_gradient, by_input, floats, halves),
-    CONV_OP("DepthwiseConv2dNativeBackpropFilter", BY_FILTER, conv_by_filter, by_filter_gradient, by_filter, floats,
+    CONV_OP("Conv2D", FORWARD, conv_compute, hr__conv_gradient, forward, floats, halves, int32),
+    CONV_OP("Conv2DBackpropInput", BY_INPUT_AND_GRADIENT, conv_by_input, hr__conv_by_input_gradient, by_input, floats,
+            halves, int32),
+    CONV_OP("Conv2DBackpropFilter", BY_FILTER, conv_by_filter, hr__conv_by_filter_gradient, by_filter, floats, halves),
+    CONV_OP("DepthwiseConv2dNative", FORWARD, conv_compute, hr__conv_gradient, forward, floats, halves),
+    CONV_OP("DepthwiseConv2dNativeBackpropInput", BY_INPUT, conv_by_input, hr__conv_by_input_gradient, by_input, floats,
             halves),
+    CONV_OP("DepthwiseConv2dNativeBackpropFilter", BY_FILTER, conv_by_filter, hr__conv_by_filter_gradient, by_filter,
+            floats, halves),
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "_FusedConv2D",

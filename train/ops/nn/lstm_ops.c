@@ -496,7 +496,7 @@ static hr_status lstm_prepare(hr_node node, hr_session *session, void *state, hr
 
 static void lstm_gradient(hr_backward *b)
 {
-    const bool second = strcmp(hr_node_op(b->node), "BlockLSTMV2") == 0;
+    const bool second = hr_node_is(b->node, "BlockLSTMV2");
     hr_node in[LSTM_MAX_INPUTS];
     int count = 0;
     for (int i = 0; i < b->inputs; i++) in[count++] = b->input[i];

@@ -206,7 +206,7 @@ static hr_status softmax_compute(hr_kernel *k, hr_error *err)
     hr_tensor *out;
     if (in->shape.rank < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "logits must have >= 1 dimension, got []");
-    rows r = {.n = in->shape.dims[in->shape.rank - 1], .log = strcmp(hr_node_op(k->node), "LogSoftmax") == 0};
+    rows r = {.n = in->shape.dims[in->shape.rank - 1], .log = hr_node_is(k->node, "LogSoftmax")};
     const void *logits = in->data; /* LogSoftmax reads them again when their exps are there */
     HR_TRY(r.log ? hr_kernel_output(k, 0, in->shape, &out, err) : hr_kernel_output_over(k, 0, 0, in->shape, &out, err));
     r.logits = logits;

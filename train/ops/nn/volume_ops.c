@@ -322,48 +322,21 @@ static hr_status pool_grad_compute(hr_kernel *k, hr_error *err)
 
 /* ---- gradients ---- */
 
-static hr_node volume_node(const hr_backward *b, const char *op, hr_node x, hr_node y, hr_node z)
-{
-    const hr_node inputs[] = {x, y, z};
-    return hr__windows_derived(b, op, inputs, 1 + (y.graph != NULL) + (z.graph != NULL));
-}
-
-static const hr_node nothing = {NULL, 0, 0};
-
-static void conv_gradient(hr_backward *b)
-{
-    const hr_node x = b->input[0], w = b->input[1], g = b->grad[0];
-    hr_backward_give(b, 0, volume_node(b, "Conv3DBackpropInputV2", hr_shape_of(x), w, g));
-    hr_backward_give(b, 1, volume_node(b, "Conv3DBackpropFilterV2", x, hr_shape_of(w), g));
-}
-
-static void by_input_gradient(hr_backward *b)
-{
-    const hr_node w = b->input[1], g = b->grad[0];
-    hr_backward_give(b, 1, volume_node(b, "Conv3DBackpropFilterV2", g, hr_shape_of(w), b->input[2]));
-    hr_backward_give(b, 2, volume_node(b, "Conv3D", g, w, nothing));
-}
-
-static void by_filter_gradient(hr_backward *b)
-{
-    const hr_node x = b->input[0], g = b->grad[0];
-    hr_backward_give(b, 0, volume_node(b, "Conv3DBackpropInputV2", hr_shape_of(x), g, b->input[2]));
-    hr_backward_give(b, 2, volume_node(b, "Conv3D", x, g, nothing));
-}
-
 static void max_gradient(hr_backward *b)
 {
-    hr_backward_give(b, 0, volume_node(b, "MaxPool3DGrad", b->input[0], b->output[0], b->grad[0]));
+    const hr_node inputs[] = {b->input[0], b->output[0], b->grad[0]};
+    hr_backward_give(b, 0, hr__windows_derived(b, "MaxPool3DGrad", inputs, 3));
 }
 
 static void avg_gradient(hr_backward *b)
 {
-    hr_backward_give(b, 0, volume_node(b, "AvgPool3DGrad", hr_shape_of(b->input[0]), b->grad[0], nothing));
+    const hr_node inputs[] = {hr_shape_of(b->input[0]), b->grad[0]};
+    hr_backward_give(b, 0, hr__windows_derived(b, "AvgPool3DGrad", inputs, 2));
 }
 
 static void avg_grad_gradient(hr_backward *b)
 {
-    hr_backward_give(b, 1, volume_node(b, "AvgPool3D", b->grad[0], nothing, nothing));
+    hr_backward_give(b, 1, hr__windows_derived(b, "AvgPool3D", b->grad, 1));
 }
 
 #define FIVE "[?,?,?,?,?]"
@@ -374,12 +347,12 @@ static void avg_grad_gradient(hr_backward *b)
     }
 
 const hr_graph_op hr_graph_ops_volume_ops[] = {
-    VOLUME_OP("Conv3D", "[n,?,?,?,c], [?,?,?,c,o] -> [n,?,?,?,o]", volume_conv_shape, conv_compute, conv_gradient, NULL,
-              conv, floats, halves),
+    VOLUME_OP("Conv3D", "[n,?,?,?,c], [?,?,?,c,o] -> [n,?,?,?,o]", volume_conv_shape, conv_compute, hr__conv_gradient,
+              NULL, conv, floats, halves),
     VOLUME_OP("Conv3DBackpropInputV2", "?, " FIVE ", " FIVE " -> shape(0)", volume_grad_shape, by_input_compute,
-              by_input_gradient, "Tshape:indices", by_input, floats, halves),
+              hr__conv_by_input_gradient, "Tshape:indices", by_input, floats, halves),
     VOLUME_OP("Conv3DBackpropFilterV2", FIVE ", ?, " FIVE " -> shape(1)", volume_grad_shape, by_filter_compute,
-              by_filter_gradient, NULL, by_filter, floats, halves),
+              hr__conv_by_filter_gradient, NULL, by_filter, floats, halves),
     VOLUME_OP("MaxPool3D", FIVE " -> " FIVE, volume_pool_shape, pool_compute, max_gradient, NULL, max, float32, halves),
     VOLUME_OP("MaxPool3DGrad", "=0", volume_grad_shape, pool_grad_compute, NULL, "TInput:{float,float16,bfloat16}",
               pool_grad, float32, halves),

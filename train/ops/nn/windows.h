@@ -5,6 +5,7 @@
 
 #include <headrace/kernels.h>
 #include <headrace/nn.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Of the dimensions of an image, height and width, or of a volume, which has its depth before them. */
@@ -203,6 +204,39 @@ static inline hr_node hr__windows_derived(const hr_backward *b, const char *op, 
     for (int i = 0; i < COUNT; i++)
         if (hr_node_attr(b->node, names[i])) attrs[found++] = *hr_node_attr(b->node, names[i]);
     return hr_new_node(b->graph, op, .inputs = inputs, .input_count = count, .attrs = attrs, .attr_count = found);
+}
+
+/* Of the convolution of that name: the node itself, or its derivative, kind "BackpropInput" or "BackpropFilter". */
+static inline hr_node hr__conv_node(const hr_backward *b, const char *kind, hr_node x, hr_node y, hr_node z)
+{
+    static const char *const names[] = {"Conv2D", "Conv3D", "DepthwiseConv2dNative"};
+    const hr_node inputs[] = {x, y, z};
+    char op[64] = "";
+    for (int i = 0; i < 3; i++)
+        if (strncmp(hr_node_op(b->node), names[i], strlen(names[i])) == 0)
+            (void)snprintf(op, sizeof op, "%s%s%s", names[i], kind, i == 1 && kind[0] ? "V2" : "");
+    return hr__windows_derived(b, op, inputs, hr_node_exists(z) ? 3 : 2);
+}
+
+static inline void hr__conv_gradient(hr_backward *b)
+{
+    const hr_node x = b->input[0], w = b->input[1], g = b->grad[0];
+    hr_backward_give(b, 0, hr__conv_node(b, "BackpropInput", hr_shape_of(x), w, g));
+    hr_backward_give(b, 1, hr__conv_node(b, "BackpropFilter", x, hr_shape_of(w), g));
+}
+
+static inline void hr__conv_by_input_gradient(hr_backward *b)
+{
+    const hr_node w = b->input[1], g = b->grad[0];
+    hr_backward_give(b, 1, hr__conv_node(b, "BackpropFilter", g, hr_shape_of(w), b->input[2]));
+    hr_backward_give(b, 2, hr__conv_node(b, "", g, w, (hr_node){0}));
+}
+
+static inline void hr__conv_by_filter_gradient(hr_backward *b)
+{
+    const hr_node x = b->input[0], g = b->grad[0];
+    hr_backward_give(b, 0, hr__conv_node(b, "BackpropInput", hr_shape_of(x), g, b->input[2]));
+    hr_backward_give(b, 2, hr__conv_node(b, "", x, g, (hr_node){0}));
 }
 
 /* ---- constructors ---- */

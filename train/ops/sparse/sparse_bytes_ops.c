@@ -186,7 +186,7 @@ static hr_status deserialize_compute(hr_kernel *k, hr_error *err)
 {
     const hr_tensor *in = k->input[0];
     const int front = in->shape.rank - 1;
-    const bool many = strcmp(hr_node_op(k->node), "DeserializeManySparse") == 0;
+    const bool many = hr_node_is(k->node, "DeserializeManySparse");
     if (front < 0 || (many && front != 1) || in->shape.dims[front] != 3)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected %s of 3 strings, got rank %d",
                        many ? "rows" : "one or more", in->shape.rank);

@@ -427,7 +427,7 @@ static hr_status cross_check_types(const hr_kernel *k, int n, hr_error *err)
 
 static hr_status cross_compute(hr_kernel *k, hr_error *err)
 {
-    const bool v2 = strcmp(hr_node_op(k->node), "SparseCrossV2") == 0;
+    const bool v2 = hr_node_is(k->node, "SparseCrossV2");
     const bool hashed = !v2 && hr_attr_bool(k->node, "hashed_output");
     const int n = (int)hr_attr_int(k->node, "N"), columns = k->inputs - v2 - 2 * n, dense = columns - n;
     const uint64_t key = v2 ? 0 : (uint64_t)hr_attr_int(k->node, "hash_key");

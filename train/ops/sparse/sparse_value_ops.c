@@ -66,7 +66,7 @@ static bool is_zero(const char *number, size_t size, size_t part)
 static hr_status check_divisor(const hr_kernel *k, const hr_tensor *dense, hr_error *err)
 {
     const size_t size = hr_dtype_size(dense->dtype), part = signed_part(dense->dtype);
-    if (strcmp(hr_node_op(k->node), "SparseDenseCwiseDiv") != 0) return HR_OK;
+    if (!hr_node_is(k->node, "SparseDenseCwiseDiv")) return HR_OK;
     for (int64_t i = 0; i < dense->count; i++)
         if (is_zero((const char *)dense->data + (size_t)i * size, size, part))
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.division",

@@ -38,7 +38,7 @@ static hr_status expect_count(hr_node node, const char *attr, int64_t count, hr_
 
 static hr_status sequence_read(hr_node node, sequence *s, hr_error *err)
 {
-    *s = (sequence){.by_input = strcmp(hr_node_op(node), "ParseSequenceExampleV2") == 0};
+    *s = (sequence){.by_input = hr_node_is(node, "ParseSequenceExampleV2")};
     for (int i = 0; i < SETS; i++) {
         const hr_attr *types = hr_node_attr(node, sets[i].types);
         s->count[i] = types ? types->count : 0;
