@@ -153,8 +153,8 @@ static const struct {
     {"ParseSequenceExample", "many lists must have the same lengths: test_parse_sequence_op.c"},
     {"ParseSequenceExampleV2", "many lists must have the same lengths: test_parse_sequence_op.c"},
     {"Abort", "it ends the run: test_nodes.c"},
-    {"_FusedConv2D", "words that say what is fused: test_passes.c"},
-    {"_FusedMatMul", "words that say what is fused: test_passes.c"},
+    {"_FusedConv2D", "words that say what is fused: test_layer_passes.c"},
+    {"_FusedMatMul", "words that say what is fused: test_layer_passes.c"},
 };
 
 static bool has_no_result(const char *op)
