@@ -51,119 +51,129 @@ typedef struct pool_work {
     const void *x, *g; /* NULL: not needed */
     void *out;
     int64_t depth;
+    bool tiles; /* each place is in one window and no more */
     hr__window_grid grid;
 } pool_work;
 
 /* Forward, an item is a pixel of the output; backward it is an image. Some channels go together, each place of the
  * window for all of them: channels that lie together become vectors. */
 enum { POOL_BLOCK = 64 };
+#if defined(__GNUC__) && !defined(__clang__)
+#define POOL_IVDEP _Pragma("GCC ivdep") /* what is read and written is not the same memory */
+#else
+#define POOL_IVDEP
+#endif
 #define POOL_CHANNELS(STEP, ...)                                                                                       \
     if ((STEP) == 1) {                                                                                                 \
         const int64_t next = 1;                                                                                        \
-        for (int64_t c = 0; c < n; c++) __VA_ARGS__                                                                    \
+        POOL_IVDEP for (int64_t c = 0; c < n; c++) __VA_ARGS__                                                         \
     } else {                                                                                                           \
         const int64_t next = (STEP);                                                                                   \
-        for (int64_t c = 0; c < n; c++) __VA_ARGS__                                                                    \
+        POOL_IVDEP for (int64_t c = 0; c < n; c++) __VA_ARGS__                                                         \
     }
 /* TensorFlow takes the first of equal values, and NaN only where there is nothing else. */
 #define FIND_MAX(T, V, S, IS_NAN)                                                                                      \
     V most[POOL_BLOCK] = {0};                                                                                          \
-    int64_t last_place = -1;                                                                                           \
-    for (int64_t f = 0, at; f < grid->filter[0] * grid->filter[1]; f++) {                                              \
-        if (!hr__window_at(grid, pixel, f, &at)) continue;                                                             \
+    HR__EACH_PLACE(part)                                                                                               \
+    {                                                                                                                  \
         const T *x = (const T *)p->x + at + c0 * grid->of_in.channel;                                                  \
-        const bool is_first = last_place < 0;                                                                          \
+        const bool is_first = at == part.from;                                                                         \
         POOL_CHANNELS(grid->of_in.channel, {                                                                           \
             const V value = HR_GET(S, x[c * next]);                                                                    \
             most[c] = is_first || value > most[c] || IS_NAN(most[c]) ? value : most[c];                                \
         })                                                                                                             \
-        last_place = f;                                                                                                \
     }
 #define EACH_POOL_BLOCK                                                                                                \
     for (int64_t c0 = 0, n; n = p->depth - c0 < POOL_BLOCK ? p->depth - c0 : POOL_BLOCK, c0 < p->depth; c0 += n)
-#define MAX_POOL(T, V, U, D, S, IS_NAN, B)                                                                             \
-    static void max_##S(int64_t first, int64_t last, void *user)                                                       \
+/* Pixels [FROM, TO) of the output, each with the part of its window. */
+#define EACH_POOL_PIXEL(FROM, TO, ...)                                                                                 \
     {                                                                                                                  \
-        const pool_work *p = user;                                                                                     \
-        const hr__window_grid *grid = &p->grid;                                                                        \
-        for (int64_t item = first; item < last; item++) {                                                              \
-            const hr__pixel pixel = hr__pixel_of(item, grid->length);                                                  \
-            T *to = (T *)p->out + hr__pixel_at(&grid->of_out, pixel);                                                  \
-            EACH_POOL_BLOCK                                                                                            \
-            {                                                                                                          \
-                FIND_MAX(T, V, S, IS_NAN)                                                                              \
-                for (int64_t c = 0; c < n; c++) to[(c0 + c) * grid->of_out.channel] = HR_PUT(S, T, most[c]);           \
-            }                                                                                                          \
+        hr__pixel pixel = hr__pixel_of(FROM, grid->length);                                                            \
+        for (int64_t item = FROM; item < (TO); item++, hr__pixel_next(&pixel, grid->length)) {                         \
+            const hr__window_part part = hr__window_part_of(grid, pixel);                                              \
+            __VA_ARGS__                                                                                                \
         }                                                                                                              \
-    }                                                                                                                  \
-    static void max_grad_##S(int64_t first, int64_t last, void *user)                                                  \
-    {                                                                                                                  \
-        const pool_work *p = user;                                                                                     \
-        const hr__window_grid *grid = &p->grid;                                                                        \
-        const int64_t pixels = grid->length[0] * grid->length[1];                                                      \
-        for (int64_t item = first * pixels; item < last * pixels; item++) {                                            \
-            const hr__pixel pixel = hr__pixel_of(item, grid->length);                                                  \
+    }
+#define MAX_POOL(T, V, U, D, S, IS_NAN, B)                                                                               \
+    static void max_##S(int64_t first, int64_t last, void *user)                                                         \
+    {                                                                                                                    \
+        const pool_work *p = user;                                                                                       \
+        const hr__window_grid *grid = &p->grid;                                                                          \
+        EACH_POOL_PIXEL(first, last, {                                                                                   \
+            T *to = (T *)p->out + hr__pixel_at(&grid->of_out, pixel);                                                    \
+            EACH_POOL_BLOCK                                                                                              \
+            {                                                                                                            \
+                FIND_MAX(T, V, S, IS_NAN)                                                                                \
+                for (int64_t c = 0; c < n; c++) to[(c0 + c) * grid->of_out.channel] = HR_PUT(S, T, most[c]);             \
+            }                                                                                                            \
+        })                                                                                                               \
+    }                                                                                                                    \
+    static void max_grad_##S(int64_t first, int64_t last, void *user)                                                    \
+    {                                                                                                                    \
+        const pool_work *p = user;                                                                                       \
+        const hr__window_grid *grid = &p->grid;                                                                          \
+        const int64_t pixels = grid->length[0] * grid->length[1];                                                        \
+        EACH_POOL_PIXEL(first *pixels, last *pixels, {                                                                 \
             EACH_POOL_BLOCK                                                                                            \
             {                                                                                                          \
                 const T *g = (const T *)p->g + hr__pixel_at(&grid->of_out, pixel) + c0 * grid->of_out.channel;         \
                 FIND_MAX(T, V, S, IS_NAN)                                                                              \
                 V left[POOL_BLOCK]; /* of the gradient, until the place is found that it belongs to */                 \
                 for (int64_t c = 0; c < n; c++) left[c] = HR_GET(S, g[c * grid->of_out.channel]);                      \
-                for (int64_t f = 0, at; f <= last_place; f++) {                                                        \
-                    if (!hr__window_at(grid, pixel, f, &at)) continue;                                                 \
+                HR__EACH_PLACE(part)                                                                                   \
+                {                                                                                                      \
                     const T *x = (const T *)p->x + at + c0 * grid->of_in.channel;                                      \
                     T *to = (T *)p->out + at + c0 * grid->of_in.channel;                                               \
+                    const bool is_last = at == part.to;                                                                \
+                    const bool tiles = p->tiles;                                                                       \
                     POOL_CHANNELS(grid->of_in.channel, {                                                               \
-                        const bool here = HR_GET(S, x[c * next]) == most[c] || (f == last_place && IS_NAN(most[c]));   \
+                        const bool here = (HR_GET(S, x[c * next]) == most[c]) | (is_last & !!IS_NAN(most[c]));           \
                         const V share = here ? left[c] : 0;                                                            \
-                        to[c * next] = HR_PUT(S, T, (U)HR_GET(S, to[c * next]) + (U)share);                            \
+                        const V before = tiles ? 0 : HR_GET(S, to[c * next]);                                          \
+                        to[c * next] = HR_PUT(S, T, (U)before + (U)share);                                             \
                         left[c] = here ? 0 : left[c];                                                                  \
                     })                                                                                                 \
-                }                                                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
+                }                                                                                                        \
+    }                                                                                                                    \
+    })                                                                                                                   \
     }
 #define AVG_POOL(T, V, U, D, S, A, B)                                                                                  \
     static void avg_##S(int64_t first, int64_t last, void *user)                                                       \
     {                                                                                                                  \
         const pool_work *p = user;                                                                                     \
         const hr__window_grid *grid = &p->grid;                                                                        \
-        for (int64_t item = first; item < last; item++) {                                                              \
-            const hr__pixel pixel = hr__pixel_of(item, grid->length);                                                  \
+        EACH_POOL_PIXEL(first, last, {                                                                                 \
             T *to = (T *)p->out + hr__pixel_at(&grid->of_out, pixel);                                                  \
+            const V count = (V)hr__window_part_count(&part);                                                           \
             EACH_POOL_BLOCK                                                                                            \
             {                                                                                                          \
                 V sum[POOL_BLOCK] = {0};                                                                               \
-                int64_t count = 0;                                                                                     \
-                for (int64_t f = 0, at; f < grid->filter[0] * grid->filter[1]; f++) {                                  \
-                    if (!hr__window_at(grid, pixel, f, &at)) continue;                                                 \
+                HR__EACH_PLACE(part)                                                                                   \
+                {                                                                                                      \
                     const T *x = (const T *)p->x + at + c0 * grid->of_in.channel;                                      \
                     POOL_CHANNELS(grid->of_in.channel, { sum[c] += HR_GET(S, x[c * next]); })                          \
-                    count++;                                                                                           \
                 }                                                                                                      \
-                for (int64_t c = 0; c < n; c++) to[(c0 + c) * grid->of_out.channel] = HR_PUT(S, T, sum[c] / (V)count); \
+                for (int64_t c = 0; c < n; c++) to[(c0 + c) * grid->of_out.channel] = HR_PUT(S, T, sum[c] / count);    \
             }                                                                                                          \
-        }                                                                                                              \
+        })                                                                                                             \
     }                                                                                                                  \
     static void avg_grad_##S(int64_t first, int64_t last, void *user)                                                  \
     {                                                                                                                  \
         const pool_work *p = user;                                                                                     \
         const hr__window_grid *grid = &p->grid;                                                                        \
-        const int64_t pixels = grid->length[0] * grid->length[1], places = grid->filter[0] * grid->filter[1];          \
-        for (int64_t item = first * pixels; item < last * pixels; item++) {                                            \
-            const hr__pixel pixel = hr__pixel_of(item, grid->length);                                                  \
+        const int64_t pixels = grid->length[0] * grid->length[1];                                                      \
+        EACH_POOL_PIXEL(first *pixels, last *pixels, {                                                                 \
             const T *g = (const T *)p->g + hr__pixel_at(&grid->of_out, pixel);                                         \
-            int64_t count = 0, at;                                                                                     \
-            for (int64_t f = 0; f < places; f++) count += hr__window_at(grid, pixel, f, &at);                          \
-            for (int64_t f = 0; f < places; f++) {                                                                     \
-                if (!hr__window_at(grid, pixel, f, &at)) continue;                                                     \
+            const V count = (V)hr__window_part_count(&part);                                                           \
+            HR__EACH_PLACE(part)                                                                                       \
+            {                                                                                                          \
                 T *to = (T *)p->out + at;                                                                              \
                 for (int64_t c = 0; c < p->depth; c++) {                                                               \
-                    const V share = HR_GET(S, g[c * grid->of_out.channel]) / (V)count;                                 \
+                    const V share = HR_GET(S, g[c * grid->of_out.channel]) / count;                                    \
                     to[c * grid->of_in.channel] = HR_PUT(S, T, HR_GET(S, to[c * grid->of_in.channel]) + share);        \
                 }                                                                                                      \
             }                                                                                                          \
-        }                                                                                                              \
+        })                                                                                                             \
     }
 #define NEVER(x) false
 HR_EACH_TYPE(MAX_POOL, isnan, ~, floats, halves)
@@ -173,6 +183,16 @@ HR_EACH_TYPE(AVG_POOL, ~, ~, floats, halves)
 /* ---- compute ---- */
 
 typedef void pool_fn(int64_t first, int64_t last, void *user);
+
+/* They lie side by side, and reach all of the input. */
+static bool windows_are_tiles(const hr__window_grid *g)
+{
+    bool tiles = true;
+    for (int d = 0; d < 2; d++)
+        tiles = tiles && g->dilation[d] == 1 && g->before[d] == 0 && g->filter[d] == g->stride[d] &&
+                g->length[d] <= INT32_MAX && g->length[d] * g->filter[d] == g->in[d];
+    return tiles;
+}
 
 static hr_status pool_run(hr_kernel *k, hr_shape in, const hr_tensor *x, const hr_tensor *g, hr_error *err)
 {
@@ -192,7 +212,8 @@ static hr_status pool_run(hr_kernel *k, hr_shape in, const hr_tensor *x, const h
     p.depth = in.dims[w.channel];
     hr__window_grid_of(&w, in, size, shape, &p.grid);
     if (out->count == 0) return HR_OK;
-    if (g) memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
+    p.tiles = x && windows_are_tiles(&p.grid);
+    if (g && !p.tiles) memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
     const int64_t pixels = shape.dims[w.axis[0]] * shape.dims[w.axis[1]];
     const double each = (double)p.depth * (double)size[0] * (double)size[1];
     hr_kernel_parallel(k, g ? in.dims[0] : in.dims[0] * pixels, g ? each * (double)pixels : each,
@@ -235,10 +256,11 @@ typedef struct argmax_work {
         const argmax_work *p = user;                                                                                   \
         for (int64_t i = first * p->depth; i < last * p->depth; i++) {                                                 \
             const hr__pixel pixel = hr__pixel_of(i / p->depth, p->grid.length);                                        \
-            int64_t place = -1, at;                                                                                    \
+            const hr__window_part part = hr__window_part_of(&p->grid, pixel);                                          \
+            int64_t place = -1;                                                                                        \
             V most = 0;                                                                                                \
-            for (int64_t f = 0; f < p->grid.filter[0] * p->grid.filter[1]; f++) {                                      \
-                if (!hr__window_at(&p->grid, pixel, f, &at)) continue;                                                 \
+            HR__EACH_PLACE(part)                                                                                       \
+            {                                                                                                          \
                 const V value = HR_GET(S, ((const T *)p->x)[at + i % p->depth]);                                       \
                 if (place < 0 || value > most || IS_NAN(most)) most = value, place = at + i % p->depth;                \
             }                                                                                                          \

@@ -191,6 +191,39 @@ static inline bool hr__window_at(const hr__window_grid *g, hr__pixel out, int64_
     return true;
 }
 
+/* The part of an output pixel's window that is not in the padding: its places [first, last) in both dimensions, where
+ * the first and the last of them lie in the input, and how far apart they are. */
+typedef struct hr__window_part {
+    int64_t first[2], last[2], step[2], from, to;
+} hr__window_part;
+
+static inline hr__window_part hr__window_part_of(const hr__window_grid *g, hr__pixel out)
+{
+    const int64_t pixel[2] = {out.h, out.w};
+    hr__window_part p = {.from = out.image * g->of_in.image};
+    for (int d = 0; d < 2; d++) {
+        const int64_t start = pixel[d] * g->stride[d] - g->before[d], by = g->dilation[d], beyond = g->in[d] - start;
+        p.first[d] = start >= 0 ? 0 : (-start + by - 1) / by;
+        p.last[d] = beyond > (g->filter[d] - 1) * by ? g->filter[d] : beyond <= 0 ? 0 : (beyond + by - 1) / by;
+        p.step[d] = by * g->of_in.pixel[d];
+        p.from += start * g->of_in.pixel[d] + p.first[d] * p.step[d];
+    }
+    p.to = p.from + (p.last[0] - p.first[0] - 1) * p.step[0] + (p.last[1] - p.first[1] - 1) * p.step[1];
+    return p;
+}
+
+/* How many places the part has. */
+static inline int64_t hr__window_part_count(const hr__window_part *p)
+{
+    const int64_t high = p->last[0] - p->first[0], wide = p->last[1] - p->first[1];
+    return high > 0 && wide > 0 ? high * wide : 0;
+}
+
+/* A loop over the places of a part, row by row: `at` is where each lies. */
+#define HR__EACH_PLACE(PART)                                                                                           \
+    for (int64_t h_ = (PART).first[0], line_ = (PART).from; h_ < (PART).last[0]; h_++, line_ += (PART).step[0])        \
+        for (int64_t w_ = (PART).first[1], at = line_; w_ < (PART).last[1]; w_++, at += (PART).step[1])
+
 /* ---- gradients ---- */
 
 /* A node with the windows of the one that is derived. */
