@@ -120,17 +120,44 @@ static inline bool reach_at(const reach *r, int64_t f, int64_t *at)
     return *at >= 0 && *at < r->size;
 }
 
-/* Where a row of a window begins that is one place, and what it reads: what lies in the padding is zero in `cut`. */
-static const float *row_at(const hr__conv_tiles *c, const float *line, const reach *right, float *cut)
+/* A pixel's window, whose rows are places: each begins `from` pixels right of its line's first. */
+typedef struct row_window {
+    const float *image;
+    reach down;
+    int64_t from;
+    bool is_cut; /* they reach into the padding */
+} row_window;
+
+static row_window row_window_of(const hr__conv_tiles *c, const hr__pixel *p)
 {
-    const int64_t wide = c->grid.filter[1], depth = read_channels(c);
-    const int64_t from = right->start - (right->step < 0 ? wide - 1 : 0);
-    if (from >= 0 && from + wide <= right->size) return line + from * depth;
-    const int64_t first = from < 0 ? -from : 0, last = right->size - from < wide ? right->size - from : wide;
+    const hr__window_steps *steps = c->by_input ? &c->grid.of_out : &c->grid.of_in;
+    const reach right = reach_of(c, 1, p->w);
+    const int64_t wide = c->grid.filter[1], from = right.start - (c->by_input ? wide - 1 : 0);
+    return (row_window){.image = (c->by_input ? c->g : c->x) + p->image * steps->image,
+                        .down = reach_of(c, 0, p->h),
+                        .from = from,
+                        .is_cut = from < 0 || from + wide > right.size};
+}
+
+/* What the row of that line reads: what lies in the padding is zero in `cut`. */
+static const float *cut_row(const hr__conv_tiles *c, const float *line, int64_t from, float *cut)
+{
+    const int64_t wide = c->grid.filter[1], depth = read_channels(c),
+                  size = (c->by_input ? c->grid.length : c->grid.in)[1];
+    const int64_t first = from < 0 ? -from : 0, last = size - from < wide ? size - from : wide;
     memset(cut, 0, (size_t)(wide * depth) * sizeof *cut);
     if (first < last)
         memcpy(cut + first * depth, line + (from + first) * depth, (size_t)((last - first) * depth) * sizeof *cut);
     return cut;
+}
+
+/* NULL: all of row f lies in the padding. */
+static inline const float *row_at(const hr__conv_tiles *c, const row_window *w, int64_t f, float *cut)
+{
+    int64_t h;
+    if (!reach_at(&w->down, f, &h)) return NULL;
+    const float *line = w->image + h * (c->by_input ? c->grid.of_out : c->grid.of_in).pixel[0];
+    return w->is_cut ? cut_row(c, line, w->from, cut) : line + w->from * read_channels(c);
 }
 
 static void find_pixels(const hr__conv_tiles *c, int64_t first, int64_t last, tile *t)
@@ -185,17 +212,11 @@ static void find_window(const hr__conv_tiles *c, int64_t f, int64_t group, tile 
 /* The same, where places are rows. */
 static void find_rows(const hr__conv_tiles *c, int64_t f, tile *t, int r, bool *any)
 {
-    const hr__window_steps *steps = c->by_input ? &c->grid.of_out : &c->grid.of_in;
-    const hr__pixel *p = &t->pixel[r];
-    const float *image = (c->by_input ? c->g : c->x) + p->image * steps->image;
-    const reach down = reach_of(c, 0, p->h), right = reach_of(c, 1, p->w);
+    const row_window w = row_window_of(c, &t->pixel[r]);
     for (int i = 0; i < t->count; i++) {
-        const float **to = &t->a[i * HR__TILE_ROWS + r];
-        int64_t h;
-        *to = c->none;
-        if (!reach_at(&down, f + i, &h)) continue;
-        *to = row_at(c, image + h * steps->pixel[0], &right, t->cut + (r * ROWS + i) * MAX_ROW);
-        any[i] = true;
+        const float *row = row_at(c, &w, f + i, t->cut + (r * ROWS + i) * MAX_ROW);
+        t->a[i * HR__TILE_ROWS + r] = row ? row : c->none;
+        any[i] |= row != NULL;
     }
 }
 
@@ -285,6 +306,7 @@ typedef struct by_filter {
 typedef struct batch {
     int64_t count;
     hr__pixel pixel[PIXELS];
+    row_window row[PIXELS];               /* if places are rows */
     float g[PIXELS * HR__TILE_MAX_WIDTH]; /* a panel of their gradients, beside each other */
     float cut[PIXELS * MAX_ROW];
 } batch;
@@ -301,26 +323,34 @@ static void take_pixels(const by_filter *w, int64_t first, int64_t last, int64_t
         memcpy(to, c->g + hr__pixel_at(&c->grid.of_out, p) + group * c->width + column, (size_t)there * sizeof *to);
         memset(to + there, 0, (size_t)(width - there) * sizeof *to);
         t->pixel[i] = p;
+        if (c->by_rows) t->row[i] = row_window_of(c, &p);
         hr__pixel_next(&p, c->grid.length);
     }
+}
+
+/* Where place f of the window of pixel i lies; NULL: in the padding. */
+static const float *place_at(const by_filter *w, batch *t, int64_t i, int64_t f, int64_t group)
+{
+    const hr__conv_tiles *c = w->c;
+    const hr__pixel *p = &t->pixel[i];
+    int64_t h, x;
+    if (c->by_rows) return row_at(c, &t->row[i], f, t->cut + i * MAX_ROW);
+    const reach down = reach_of(c, 0, p->h), right = reach_of(c, 1, p->w);
+    if (!reach_at(&down, f / c->grid.filter[1], &h) || !reach_at(&right, f % c->grid.filter[1], &x)) return NULL;
+    return c->x + hr__pixel_at(&c->grid.of_in, (hr__pixel){p->image, h, x}) + group * c->depth;
 }
 
 /* What place f of the windows gives: rows are channels of the input. */
 static void add_place(const by_filter *w, batch *t, int64_t f, int64_t group, const hr__tile *kind, float *to)
 {
     static const int rows_of[] = {HR__TILE_ROWS, 2, 1};
-    const hr__conv_tiles *c = w->c;
-    const int64_t depth = place_depth(c), columns = c->grid.filter[1] / pixels_of_place(c);
+    const int64_t depth = place_depth(w->c);
     const float *a[PIXELS], *b[PIXELS];
-    int64_t found = 0, row = 0, h, x;
+    int64_t found = 0, row = 0;
     for (int64_t i = 0; i < t->count; i++) {
-        const hr__pixel *p = &t->pixel[i];
-        const reach down = reach_of(c, 0, p->h), right = reach_of(c, 1, p->w);
-        if (!reach_at(&down, f / columns, &h)) continue;
-        if (!c->by_rows && !reach_at(&right, f % columns, &x)) continue;
-        const float *line = c->x + p->image * c->grid.of_in.image + h * c->grid.of_in.pixel[0] + group * c->depth;
-        a[found] = c->by_rows ? row_at(c, line, &right, t->cut + i * MAX_ROW) : line + x * c->grid.of_in.pixel[1];
-        b[found++] = t->g + i * kind->width;
+        a[found] = place_at(w, t, i, f, group);
+        b[found] = t->g + i * kind->width;
+        found += a[found] != NULL;
     }
     for (int i = 0; i < 3; i++)
         for (; depth - row >= rows_of[i]; row += rows_of[i]) {
