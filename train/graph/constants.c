@@ -88,6 +88,8 @@ hr_node hr_const_number(hr_graph *g, hr_dtype dtype, double value, const char *n
         double align;
         char bytes[8];
     } data = {0};
+    if (dtype == HR_COMPLEX64) return constant(g, dtype, HR_SCALAR, (const float[]){(float)value, 0}, name);
+    if (dtype == HR_COMPLEX128) return constant(g, dtype, HR_SCALAR, (const double[]){value, 0}, name);
     if (hr__number_as(dtype, value, data.bytes)) return constant(g, dtype, HR_SCALAR, data.bytes, name);
     if (hr__number_as(dtype, 0, data.bytes))
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.attr", "constant: expected a number of type %s, got %.17g",

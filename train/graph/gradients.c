@@ -27,10 +27,12 @@ typedef struct flow {
     bool in_pairs, gates;
 } flow;
 
+static bool is_complex(hr_dtype dtype) { return dtype == HR_COMPLEX64 || dtype == HR_COMPLEX128; }
+
 bool hr__carries_gradient(hr_dtype dtype)
 {
     return dtype == HR_FLOAT || dtype == HR_DOUBLE || dtype == HR_HALF || dtype == HR_BFLOAT16 ||
-           dtype == HR_RESOURCE || dtype == HR_VARIANT;
+           dtype == HR_RESOURCE || dtype == HR_VARIANT || is_complex(dtype);
 }
 
 /* ---- slices ---- */
@@ -259,6 +261,31 @@ static bool has_no_gradient(const hr__node *n)
     return n->override ? !n->override->gradient : (n->op->traits & HR_NO_GRADIENT) != 0;
 }
 
+/* ---- complex numbers (hr_graph_op_traits) ---- */
+
+/* Whether the gradient function is handed conjugates. A call's is made of those of the nodes in the function. */
+static bool is_conjugated(const hr__node *n)
+{
+    return !n->override && (n->op->traits & (HR_COMPLEX_GRADIENT | HR_CALLS)) == 0;
+}
+
+/* An eager node does not keep its inputs. */
+static hr_gradient conjugate(hr_gradient gradient)
+{
+    const hr_node values = gradient.values;
+    if (!values.graph || !is_complex(hr_node_dtype(values))) return gradient;
+    const bool twice = !values.graph->at_once && strcmp(hr_node_op(values), "Conj") == 0;
+    gradient.values = twice ? hr_node_input(values, 0) : hr_new_node(values.graph, "Conj", HR_INPUTS(values));
+    return gradient;
+}
+
+static bool refuses_complex(const hr__node *n)
+{
+    bool any = false;
+    for (int i = 0; i < n->inputs; i++) any |= is_complex(hr_node_dtype(n->input[i]));
+    return any && !n->override && (n->op->traits & HR_REAL_GRADIENT) != 0;
+}
+
 typedef struct backward_arrays {
     hr_gradient *slices;
     hr_node *grad, *output;
@@ -286,18 +313,26 @@ void hr__node_gradient(hr_node node, const hr_gradient *incoming, hr_gradient *o
         hr__graph_no_memory(g, "a gradient");
         return;
     }
+    if (refuses_complex(n)) {
+        hr_node_fail(g, HR_UNIMPLEMENTED, "graph.gradient",
+                     "'%s': expected real numbers, got complex ones, of which %s has no gradient", n->name,
+                     n->op->name);
+        return;
+    }
+    const bool conjugated = is_conjugated(n);
     for (int i = 0; i < n->outputs; i++) {
         a.output[i] = (hr_node){g, node.id, i};
-        a.slices[i] = incoming[i];
+        a.slices[i] = conjugated ? conjugate(incoming[i]) : incoming[i];
         if (!(n->op->traits & HR_PASSES_SLICES))
-            a.grad[i] = hr_gradient_dense(incoming[i]);
+            a.grad[i] = hr_gradient_dense(a.slices[i]);
         else if (!incoming[i].indices.graph)
-            a.grad[i] = incoming[i].values;
+            a.grad[i] = a.slices[i].values;
     }
     const char *source = hr__root(g)->deriving;
     hr_backward b = {g,        a.output[0], n->inputs, n->outputs, n->input,
                      a.output, a.grad,      a.slices,  out,        source ? source : "gradients"};
     gradient_of(n)(&b);
+    for (int i = 0; conjugated && i < n->inputs; i++) out[i] = conjugate(out[i]);
 }
 
 static hr_node after_all(hr_node value)
@@ -433,6 +468,10 @@ static hr_node seed_of(flow *f, hr_node y, hr_node given)
 {
     hr_shape both;
     hr__shape_name expected, got;
+    if (!given.graph && is_complex(hr_node_dtype(y)))
+        return hr_node_fail(f->g, HR_INVALID_ARGUMENT, "graph.gradient",
+                            "hr_gradients: expected grad_ys for '%s', since it is %s", hr_node_name(y),
+                            hr_dtype_name(hr_node_dtype(y)));
     if (!given.graph) return ones_like(y);
     if (f->within) return given;
     given = hr_node_value(given);

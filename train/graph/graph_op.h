@@ -157,6 +157,11 @@ typedef enum hr_graph_op_traits {
     HR_CALLS = 256,        /* calls functions: what it takes is locked by the nodes that these run, one by one */
     HR_SWITCHES = 512,     /* may leave outputs without a value (hr_kernel_leave_out): Switch */
     HR_MERGES = 1024,      /* runs if one input has a value: Merge */
+    /* Of complex numbers, TensorFlow's gradient of y = f(x) is g times the conjugate of f'(x). A gradient function that is
+     * written for real numbers gives that if it gets the conjugate of g, and what it gives is conjugated; so it is called
+     * that way, unless the descriptor says otherwise: */
+    HR_COMPLEX_GRADIENT = 2048, /* it takes and gives TensorFlow's: f has no complex derivative, as that of Real */
+    HR_REAL_GRADIENT = 4096,    /* it is right for real numbers only; others are refused */
 } hr_graph_op_traits;
 
 /* Begins every descriptor, so that older and newer ops load. Filled in by HR_GRAPH_OP_HEAD. */

@@ -212,7 +212,7 @@ static hr_status tolerance_prepare(hr_node node, hr_session *session, void *stat
     return HR_OK;
 }
 
-/* ---- gradients ---- */
+/* ---- gradients: those with HR_COMPLEX_GRADIENT are of complex numbers what TensorFlow makes of them ---- */
 
 HR_BINARY_GRADIENT(add, g, g)
 HR_BINARY_GRADIENT(sub, g, hr_neg(g))
@@ -235,10 +235,11 @@ HR_BINARY_GRADIENT(maximum, hr_where(hr_greater_equal(x, y), g, hr_zeros_like(g)
 HR_BINARY_GRADIENT(minimum, hr_where(hr_less_equal(x, y), g, hr_zeros_like(g)),
                    hr_where(hr_less_equal(x, y), hr_zeros_like(g), g))
 
-/* Where g is 0, so are the products, whatever the power rule makes of x <= 0. */
+/* Where g is 0, so are the products, whatever the power rule makes of x <= 0. A complex number has a logarithm anyway. */
 static hr_node log_of_positive(hr_node x)
 {
-    const hr_node positive = hr_greater(x, hr_scalar_like(x, 0));
+    const bool of_all = hr_node_dtype(x) == HR_COMPLEX64 || hr_node_dtype(x) == HR_COMPLEX128;
+    const hr_node zero = hr_scalar_like(x, 0), positive = of_all ? hr_not_equal(x, zero) : hr_greater(x, zero);
     return hr_where(positive, hr_log(hr_where(positive, x, hr_ones_like(x))), hr_zeros_like(x));
 }
 HR_BINARY_GRADIENT(pow, hr_mul_no_nan(hr_mul(y, hr_pow(x, hr_sub(y, hr_scalar_like(y, 1)))), g),
@@ -276,15 +277,15 @@ const hr_graph_op hr_graph_ops_binary_ops[] = {
     BINARY("Mul", HR_COMMUTATIVE, .3, mul_gradient, mul, floats, halves, complexes, ints),
     BINARY("RealDiv", 0, .6, div_gradient, div, floats, halves, complexes),
     BINARY("DivNoNan", 0, .6, div_no_nan_gradient, div_no_nan, floats, halves, complexes),
-    BINARY("MulNoNan", 0, .4, mul_no_nan_gradient, mul_no_nan, floats, halves, complexes),
-    BINARY("SquaredDifference", HR_COMMUTATIVE, .3, squared_difference_gradient, squared_difference, floats, halves,
-           complexes, ints),
+    BINARY("MulNoNan", HR_COMPLEX_GRADIENT, .4, mul_no_nan_gradient, mul_no_nan, floats, halves, complexes),
+    BINARY("SquaredDifference", HR_COMMUTATIVE | HR_COMPLEX_GRADIENT, .3, squared_difference_gradient,
+           squared_difference, floats, halves, complexes, ints),
     BINARY("Maximum", 0, .3, maximum_gradient, maximum, floats, halves, ints),
     BINARY("Minimum", 0, .3, minimum_gradient, minimum, floats, halves, ints),
-    BINARY("Xlogy", 0, 4, xlogy_gradient, xlogy, floats, halves, complexes),
-    BINARY("Xlog1py", 0, 8, xlog1py_gradient, xlog1py, floats, halves, complexes),
+    BINARY("Xlogy", HR_COMPLEX_GRADIENT, 4, xlogy_gradient, xlogy, floats, halves, complexes),
+    BINARY("Xlog1py", HR_COMPLEX_GRADIENT, 8, xlog1py_gradient, xlog1py, floats, halves, complexes),
     BINARY("NextAfter", 0, 2, next_after_gradient, next_after, floats),
-    BINARY("Xdivy", 0, .6, xdivy_gradient, xdivy, floats, halves, complexes),
+    BINARY("Xdivy", HR_COMPLEX_GRADIENT, .6, xdivy_gradient, xdivy, floats, halves, complexes),
     OTHER("Div", 0, 1, BROADCAST, divide_compute, div_gradient, div, floats, halves, complexes, ints),
     OTHER("FloorDiv", HR_NO_GRADIENT, 2, BROADCAST, divide_compute, NULL, floor_div, floats, halves, ints),
     OTHER("FloorMod", 0, 4, BROADCAST, divide_compute, floor_mod_gradient, floor_mod, floats, halves, ints),

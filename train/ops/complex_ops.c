@@ -37,16 +37,35 @@ static hr_status same_precision(hr_node node, hr_session *session, void *state, 
                    hr_dtype_name(from), hr_dtype_name(to));
 }
 
-/* No gradient flows through complex numbers (hr_gradients), so none of these ops has one. */
+/* ---- gradients: none of these ops but Complex has a complex derivative ---- */
+
+static hr_node zero_of(hr_node x) { return hr_zeros_like(x); }
+
+/* The gradient of |x| by x is x / |x|, and 0 where x is. */
+static hr_node direction(hr_node x, hr_node size) { return hr_div_no_nan(x, hr_complex(size, zero_of(size))); }
+
+/* The angle grows across the direction of x, by i / conj(x). */
+static hr_node across(hr_node x) { return hr_neg(hr_reciprocal(hr_complex(hr_imag(x), hr_real(x)))); }
+
+HR_BINARY_GRADIENT(join, hr_real(g), hr_imag(g))
+HR_UNARY_GRADIENT(real, hr_complex(g, zero_of(g)))
+HR_UNARY_GRADIENT(imag, hr_complex(zero_of(g), g))
+HR_UNARY_GRADIENT(angle, hr_mul(hr_complex(g, zero_of(g)), across(x)))
+HR_UNARY_GRADIENT(complex_abs, hr_mul(hr_complex(g, zero_of(g)), direction(x, y)))
+HR_UNARY_GRADIENT(conj, hr_conj(g))
+
 #define PART_OP(NAME, LOOP)                                                                                            \
-    HR_SAME_SHAPE_OP(NAME, 0, 4, .prepare = same_precision, .kernels = HR_KERNELS(LOOP, complexes))
+    HR_SAME_SHAPE_OP(NAME, HR_COMPLEX_GRADIENT, 4, .prepare = same_precision, .gradient = LOOP##_gradient,             \
+                     .kernels = HR_KERNELS(LOOP, complexes))
 const hr_graph_op hr_graph_ops_complex_ops[] = {
-    HR_BROADCAST_OP("Complex", 0, .5, .prepare = same_precision, .kernels = HR_KERNELS(join, floats)),
+    HR_BROADCAST_OP("Complex", HR_COMPLEX_GRADIENT, .5, .prepare = same_precision, .gradient = join_gradient,
+                    .kernels = HR_KERNELS(join, floats)),
     PART_OP("Real", real),
     PART_OP("Imag", imag),
     PART_OP("Angle", angle),
     PART_OP("ComplexAbs", complex_abs),
-    HR_SAME_SHAPE_OP("Conj", 0, .5, .kernels = HR_KERNELS(conj, complexes)),
+    HR_SAME_SHAPE_OP("Conj", HR_COMPLEX_GRADIENT, .5, .gradient = conj_gradient,
+                     .kernels = HR_KERNELS(conj, complexes)),
     HR_GRAPH_OPS_END,
 };
 

@@ -314,16 +314,17 @@ static void matmul_gradient(hr_backward *b)
     give_product(b, 1, ty ? g : x, ty ? x : g, ty || !tx, tx && ty);
 }
 
-#define PRODUCT(NAME)                                                                                                  \
+/* Those that conjugate what they turn give the gradient of complex numbers by that. */
+#define PRODUCT(NAME, TRAITS)                                                                                          \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = (NAME), .state_size = sizeof(matmul_state), .shape = matmul_shape,           \
-        .prepare = matmul_prepare, .compute = matmul_compute, .gradient = matmul_gradient,                             \
+        .head = HR_GRAPH_OP_HEAD, .name = (NAME), .traits = (TRAITS), .state_size = sizeof(matmul_state),              \
+        .shape = matmul_shape, .prepare = matmul_prepare, .compute = matmul_compute, .gradient = matmul_gradient,      \
     }
 
 const hr_graph_op hr_graph_ops_matmul_op[] = {
-    PRODUCT("MatMul"),
-    PRODUCT("BatchMatMul"),
-    PRODUCT("BatchMatMulV2"),
+    PRODUCT("MatMul", 0),
+    PRODUCT("BatchMatMul", HR_COMPLEX_GRADIENT),
+    PRODUCT("BatchMatMulV2", HR_COMPLEX_GRADIENT),
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "_FusedMatMul",

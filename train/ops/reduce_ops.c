@@ -239,7 +239,7 @@ typedef struct prod_grad {
     void (*begin)(void *acc, int64_t n);
     hr_loop *factors, *others;
 } prod_grad;
-HR_EACH_TYPE(OTHERS, ~, ~, floats)
+HR_EACH_TYPE(OTHERS, ~, ~, floats, complexes)
 
 static hr_status others_compute(hr_kernel *k, hr_error *err)
 {
@@ -312,8 +312,8 @@ const hr_graph_op hr_graph_ops_reduce_ops[] = {
         .name = "Headrace>ProdGrad",
         .inputs = "x:T, reduction_indices:Tidx, gradient:T",
         .outputs = "output:T",
-        .attrs = "T:floats; Tidx:indices=int32",
-        .kernels = HR_KERNEL_STRUCTS(prod_grad, floats),
+        .attrs = "T:{floats,complex64,complex128}; Tidx:indices=int32",
+        .kernels = HR_KERNEL_STRUCTS(prod_grad, floats, complexes),
         .shapes = "=0",
         .compute = others_compute,
     },

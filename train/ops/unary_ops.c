@@ -59,12 +59,18 @@ static const double SOFTPLUS_END = 34.04365338911715;
 HR_UNARY(softplus, hr_float_softplus(x), float32, halves)
 HR_UNARY(softplus, x > SOFTPLUS_END ? x : x < -SOFTPLUS_END ? exp(x) : log(exp(x) + 1), float64)
 
-/* TensorFlow's ops of a gradient: x is the output and y the gradient, or, of activations, x the gradient. */
-HR_BINARY(sigmoid_grad, y *x *(1 - x), floats, halves, complexes)
-HR_BINARY(tanh_grad, y *(1 - x * x), floats, halves, complexes)
-HR_BINARY(sqrt_grad, y == 0 ? 0 : y * (T)0.5 / x, floats, halves, complexes)
-HR_BINARY(rsqrt_grad, y == 0 ? 0 : y * (T)-0.5 * x * x * x, floats, halves, complexes)
-HR_BINARY(reciprocal_grad, y == 0 ? 0 : -y * x * x, floats, halves, complexes)
+/* TensorFlow's ops of a gradient: x is the output and y the gradient, or, of activations, x the gradient. Of complex
+ * numbers the output is conjugated. */
+HR_BINARY(sigmoid_grad, y *x *(1 - x), floats, halves)
+HR_BINARY(sigmoid_grad, y *conj(x) * (1 - conj(x)), complexes)
+HR_BINARY(tanh_grad, y *(1 - x * x), floats, halves)
+HR_BINARY(tanh_grad, y *(1 - conj(x) * conj(x)), complexes)
+HR_BINARY(sqrt_grad, y == 0 ? 0 : y * (T)0.5 / x, floats, halves)
+HR_BINARY(sqrt_grad, y == 0 ? 0 : y * (T)0.5 / conj(x), complexes)
+HR_BINARY(rsqrt_grad, y == 0 ? 0 : y * (T)-0.5 * x * x * x, floats, halves)
+HR_BINARY(rsqrt_grad, y == 0 ? 0 : y * (T)-0.5 * conj(x) * conj(x) * conj(x), complexes)
+HR_BINARY(reciprocal_grad, y == 0 ? 0 : -y * x * x, floats, halves)
+HR_BINARY(reciprocal_grad, y == 0 ? 0 : -y * conj(x) * conj(x), complexes)
 HR_BINARY(relu_grad, x *(T)(y > 0), floats, halves)
 HR_BINARY(relu_grad, y > 0 ? x : 0, ints)
 HR_BINARY(relu6_grad, x *(T)(y > 0 && y < 6), floats, halves)
@@ -129,24 +135,28 @@ static hr_node below_zero(hr_node x, hr_node value)
 }
 HR_BINARY_GRADIENT(relu_grad, of_two("ReluGrad", g, y), hr_zeros_like(y))
 HR_BINARY_GRADIENT(leaky_relu_grad, leaky_grad(b, g, y), hr_zeros_like(y))
-HR_BINARY_GRADIENT(sigmoid_grad, hr_sub(hr_mul(g, y), hr_mul(hr_mul(hr_scalar_like(x, 2), hr_mul(g, y)), x)),
-                   of_two("SigmoidGrad", x, g))
-HR_BINARY_GRADIENT(sqrt_grad, hr_neg(hr_mul(hr_div(g, x), z)), hr_mul(hr_scalar_like(g, .5), hr_div(g, x)))
-HR_BINARY_GRADIENT(rsqrt_grad, hr_mul(hr_mul(hr_mul(hr_scalar_like(g, -1.5), g), y), hr_square(x)),
-                   of_two("RsqrtGrad", x, g))
-HR_BINARY_GRADIENT(reciprocal_grad, hr_mul(hr_mul(hr_mul(g, hr_scalar_like(g, -2)), y), x),
-                   of_two("ReciprocalGrad", x, g))
+static hr_node sigmoid_slope(hr_node gy, hr_node x) { return hr_sub(gy, hr_mul(hr_mul(hr_scalar_like(x, 2), gy), x)); }
+HR_BINARY_GRADIENT(sigmoid_grad, sigmoid_slope(hr_mul(g, hr_conj(y)), hr_conj(x)), of_two("SigmoidGrad", hr_conj(x), g))
+HR_BINARY_GRADIENT(sqrt_grad, hr_neg(hr_mul(hr_conj(hr_div(g, x)), z)), hr_mul(hr_scalar_like(g, .5), hr_div(g, x)))
+HR_BINARY_GRADIENT(rsqrt_grad, hr_mul(hr_mul(hr_mul(hr_scalar_like(g, -1.5), hr_conj(g)), y), hr_square(hr_conj(x))),
+                   of_two("RsqrtGrad", hr_conj(x), g))
+HR_BINARY_GRADIENT(reciprocal_grad, hr_mul(hr_mul(hr_mul(hr_conj(g), hr_scalar_like(g, -2)), y), hr_conj(x)),
+                   of_two("ReciprocalGrad", hr_conj(x), g))
 HR_BINARY_GRADIENT(relu6_grad, of_two("Relu6Grad", g, y), hr_zeros_like(y))
 HR_BINARY_GRADIENT(elu_grad, of_two("EluGrad", g, y), below_zero(y, hr_mul(g, x)))
 HR_BINARY_GRADIENT(selu_grad, of_two("SeluGrad", g, y), below_zero(y, hr_mul(g, x)))
 HR_BINARY_GRADIENT(softplus_grad, of_two("SoftplusGrad", g, y),
                    hr_div(hr_mul(g, x), hr_add(hr_add(hr_exp(hr_neg(y)), hr_scalar_like(y, 2)), hr_exp(y))))
-HR_BINARY_GRADIENT(tanh_grad, hr_mul(hr_mul(hr_mul(hr_scalar_like(x, -2), g), y), x), of_two("TanhGrad", x, g))
+HR_BINARY_GRADIENT(tanh_grad, hr_mul(hr_mul(hr_mul(hr_scalar_like(x, -2), g), hr_conj(y)), hr_conj(x)),
+                   of_two("TanhGrad", hr_conj(x), g))
 
 /* ---- descriptors ---- */
 
 #define UNARY(NAME, NANOSECONDS, GRADIENT, ...)                                                                        \
     HR_SAME_SHAPE_OP(NAME, 0, NANOSECONDS, .gradient = GRADIENT, .kernels = HR_KERNELS(__VA_ARGS__))
+/* TensorFlow's ops of these gradients conjugate on their own. */
+#define CONJUGATING(NAME, NANOSECONDS, GRADIENT, ...)                                                                  \
+    HR_SAME_SHAPE_OP(NAME, HR_COMPLEX_GRADIENT, NANOSECONDS, .gradient = GRADIENT, .kernels = HR_KERNELS(__VA_ARGS__))
 #define CONSTANT(NAME, NANOSECONDS, ...)                                                                               \
     HR_SAME_SHAPE_OP(NAME, HR_NO_GRADIENT, NANOSECONDS, .kernels = HR_KERNELS(__VA_ARGS__))
 
@@ -155,16 +165,16 @@ const hr_graph_op hr_graph_ops_unary_ops[] = {
     UNARY("Abs", .3, abs_gradient, abs, floats, halves, signed_ints),
     UNARY("Sign", .5, sign_gradient, sign, floats, halves, signed_ints),
     UNARY("Square", .3, square_gradient, square, floats, halves, complexes, ints),
-    UNARY("Sqrt", 1, sqrt_gradient, sqrt, floats, halves, complexes),
-    UNARY("Rsqrt", 1.5, rsqrt_gradient, rsqrt, floats, halves, complexes),
-    UNARY("Reciprocal", .6, reciprocal_gradient, reciprocal, floats, halves, complexes),
-    UNARY("Inv", .6, reciprocal_gradient, reciprocal, floats, halves, complexes),
+    CONJUGATING("Sqrt", 1, sqrt_gradient, sqrt, floats, halves, complexes),
+    CONJUGATING("Rsqrt", 1.5, rsqrt_gradient, rsqrt, floats, halves, complexes),
+    CONJUGATING("Reciprocal", .6, reciprocal_gradient, reciprocal, floats, halves, complexes),
+    CONJUGATING("Inv", .6, reciprocal_gradient, reciprocal, floats, halves, complexes),
     UNARY("Exp", 3, exp_gradient, exp, floats, halves, complexes),
     UNARY("Expm1", 8, expm1_gradient, expm1, floats, halves),
     UNARY("Log", 3, log_gradient, log, floats, halves, complexes),
     UNARY("Log1p", 8, log1p_gradient, log1p, floats, halves),
-    UNARY("Sigmoid", 4, sigmoid_gradient, sigmoid, floats, halves, complexes),
-    UNARY("Tanh", 8, tanh_gradient, tanh, floats, halves, complexes),
+    CONJUGATING("Sigmoid", 4, sigmoid_gradient, sigmoid, floats, halves, complexes),
+    CONJUGATING("Tanh", 8, tanh_gradient, tanh, floats, halves, complexes),
     UNARY("Erf", 8, erf_gradient, erf, floats, halves),
     UNARY("Relu", .3, relu_gradient, relu, floats, halves, ints),
     UNARY("Relu6", .3, relu6_gradient, relu6, floats, halves, ints),
@@ -181,12 +191,12 @@ const hr_graph_op hr_graph_ops_unary_ops[] = {
     CONSTANT("IsInf", .3, is_inf, floats, halves),
     CONSTANT("IsFinite", .3, is_finite, floats, halves),
     CONSTANT("LogicalNot", .3, logical_not, bools),
-    UNARY("SigmoidGrad", .3, sigmoid_grad_gradient, sigmoid_grad, floats, halves, complexes),
-    UNARY("TanhGrad", .3, tanh_grad_gradient, tanh_grad, floats, halves, complexes),
-    UNARY("SqrtGrad", .6, sqrt_grad_gradient, sqrt_grad, floats, halves, complexes),
-    UNARY("RsqrtGrad", .3, rsqrt_grad_gradient, rsqrt_grad, floats, halves, complexes),
-    UNARY("ReciprocalGrad", .3, reciprocal_grad_gradient, reciprocal_grad, floats, halves, complexes),
-    UNARY("InvGrad", .3, reciprocal_grad_gradient, reciprocal_grad, floats, halves, complexes),
+    CONJUGATING("SigmoidGrad", .3, sigmoid_grad_gradient, sigmoid_grad, floats, halves, complexes),
+    CONJUGATING("TanhGrad", .3, tanh_grad_gradient, tanh_grad, floats, halves, complexes),
+    CONJUGATING("SqrtGrad", .6, sqrt_grad_gradient, sqrt_grad, floats, halves, complexes),
+    CONJUGATING("RsqrtGrad", .3, rsqrt_grad_gradient, rsqrt_grad, floats, halves, complexes),
+    CONJUGATING("ReciprocalGrad", .3, reciprocal_grad_gradient, reciprocal_grad, floats, halves, complexes),
+    CONJUGATING("InvGrad", .3, reciprocal_grad_gradient, reciprocal_grad, floats, halves, complexes),
     UNARY("ReluGrad", .3, relu_grad_gradient, relu_grad, floats, halves, ints),
     UNARY("Relu6Grad", .3, relu6_grad_gradient, relu6_grad, floats, halves, ints),
     UNARY("EluGrad", .3, elu_grad_gradient, elu_grad, floats, halves),

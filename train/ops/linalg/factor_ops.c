@@ -404,7 +404,8 @@ static const hr_type_kernel inverses[] = {
     {HR_COMPLEX128, (void (*)(void))inverse_c128, NULL}, {HR_INVALID_DTYPE, NULL, NULL}};
 
 const hr_graph_op hr_graph_ops_factor_ops[] = {
-    MATRICES("Cholesky", cholesky, "[...,n,n] -> [...,n,n]", cholesky_compute, cholesky_gradient, .traits = 0),
+    MATRICES("Cholesky", cholesky, "[...,n,n] -> [...,n,n]", cholesky_compute, cholesky_gradient,
+             .traits = HR_REAL_GRADIENT),
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "CholeskyGrad",
@@ -421,17 +422,19 @@ const hr_graph_op hr_graph_ops_factor_ops[] = {
         .shapes = "[...,n,n] -> [...,n,n]",
         .prepare = hr__matrices_prepare,
         .compute = inverse_compute,
+        .traits = HR_REAL_GRADIENT,
         .gradient = inverse_gradient,
         .kernels = inverses,
     },
-    MATRICES("MatrixSolve", solve, "[...,n,n], [...,n,k] -> [...,n,k]", solve_compute, solve_gradient, .traits = 0),
+    MATRICES("MatrixSolve", solve, "[...,n,n], [...,n,k] -> [...,n,k]", solve_compute, solve_gradient,
+             .traits = HR_REAL_GRADIENT),
     MATRICES("MatrixTriangularSolve", triangular, "?, ? -> ?", triangular_compute, triangular_gradient,
-             .shape = triangular_shape),
+             .traits = HR_REAL_GRADIENT, .shape = triangular_shape),
     MATRICES("MatrixDeterminant", determinant, "[...,n,n] -> [...]", determinant_compute, determinant_gradient,
-             .traits = 0),
+             .traits = HR_REAL_GRADIENT),
     MATRICES("LogMatrixDeterminant", log_determinant, "[...,n,n] -> [...], [...]", determinant_compute,
-             log_determinant_gradient, .traits = 0),
-    MATRICES("Lu", lu, "[...,n,n] -> [...,n,n], [...,n]", lu_compute, NULL, .traits = 0),
+             log_determinant_gradient, .traits = HR_REAL_GRADIENT),
+    MATRICES("Lu", lu, "[...,n,n] -> [...,n,n], [...,n]", lu_compute, NULL, .traits = HR_REAL_GRADIENT),
     HR_GRAPH_OPS_END,
 };
 

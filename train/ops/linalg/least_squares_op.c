@@ -156,6 +156,7 @@ const hr_graph_op hr_graph_ops_least_squares_op[] = {
         .shapes = "[...,m,n], [...,m,k], [] -> [...,n,k]",
         .prepare = hr__matrices_prepare,
         .compute = least_squares_compute,
+        .traits = HR_REAL_GRADIENT,
         .gradient = least_squares_gradient,
         .kernels = HR_KERNELS(least_squares, floats, complexes),
     },

@@ -120,6 +120,7 @@ const hr_graph_op hr_graph_ops_sparse_matmul_op[] = {
         .shapes = "[n,2], [n], [2], [?,?] -> [?,?]",
         .shape = sparse_shape,
         .compute = sparse_compute,
+        .traits = HR_REAL_GRADIENT,
         .gradient = sparse_gradient,
     },
     HR_GRAPH_OPS_END,
