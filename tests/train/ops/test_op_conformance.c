@@ -101,6 +101,10 @@ static const struct {
     {"LRN", "it takes float32, of which no differences are taken: golden cases have it"},
     {"QuantizeAndDequantizeV2", "it makes steps, and its derivative is as if it made none"},
     {"QuantizeAndDequantizeV3", "it makes steps, and its derivative is as if it made none"},
+    {"MaxPoolGrad", "no random shapes fit: test_max_pools.c"},
+    {"MaxPoolGradV2", "no random shapes fit: test_max_pools.c"},
+    {"MaxPoolGradGrad", "no random shapes fit: test_max_pools.c"},
+    {"MaxPoolGradGradV2", "no random shapes fit: test_max_pools.c"},
     {"AvgPoolGrad", "no random shapes fit; its derivative is AvgPool, which is compared"},
     {"DepthwiseConv2dNativeBackpropFilter", "no random shapes fit; it is DepthwiseConv2dNative's, which is compared"},
     {"DepthwiseConv2dNativeBackpropInput", "no random shapes fit; it is DepthwiseConv2dNative's, which is compared"},
@@ -159,6 +163,7 @@ static const struct {
     {"ParseSequenceExample", "many lists must have the same lengths: test_parse_sequence_op.c"},
     {"ParseSequenceExampleV2", "many lists must have the same lengths: test_parse_sequence_op.c"},
     {"Abort", "it ends the run: test_nodes.c"},
+    {"MaxPoolGradGradV2", "two sizes and three tensors that fit each other: test_max_pools.c"},
     {"_FusedConv2D", "words that say what is fused: test_layer_passes.c"},
     {"_FusedMatMul", "words that say what is fused: test_layer_passes.c"},
 };

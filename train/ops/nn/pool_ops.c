@@ -85,35 +85,34 @@ enum { POOL_BLOCK = 64 };
     }
 #define EACH_POOL_BLOCK                                                                                                \
     for (int64_t c0 = 0, n; n = p->depth - c0 < POOL_BLOCK ? p->depth - c0 : POOL_BLOCK, c0 < p->depth; c0 += n)
-/* Pixels [FROM, TO) of the output, each with the part of its window. */
-#define EACH_POOL_PIXEL(FROM, TO, ...)                                                                                 \
+/* Pixels [FROM, TO) of the output. */
+#define EACH_POOL_PIXEL(FROM, TO)                                                                                      \
+    hr__pixel pixel = hr__pixel_of(FROM, grid->length);                                                                \
+    for (int64_t item = FROM; item < (TO); item++, hr__pixel_next(&pixel, grid->length))
+#define MAX_POOL(T, V, U, D, S, IS_NAN, B)                                                                             \
+    static void max_##S(int64_t first, int64_t last, void *user)                                                       \
     {                                                                                                                  \
-        hr__pixel pixel = hr__pixel_of(FROM, grid->length);                                                            \
-        for (int64_t item = FROM; item < (TO); item++, hr__pixel_next(&pixel, grid->length)) {                         \
+        const pool_work *p = user;                                                                                     \
+        const hr__window_grid *grid = &p->grid;                                                                        \
+        EACH_POOL_PIXEL(first, last)                                                                                   \
+        {                                                                                                              \
             const hr__window_part part = hr__window_part_of(grid, pixel);                                              \
-            __VA_ARGS__                                                                                                \
+            T *to = (T *)p->out + hr__pixel_at(&grid->of_out, pixel);                                                  \
+            EACH_POOL_BLOCK                                                                                            \
+            {                                                                                                          \
+                FIND_MAX(T, V, S, IS_NAN)                                                                              \
+                for (int64_t c = 0; c < n; c++) to[(c0 + c) * grid->of_out.channel] = HR_PUT(S, T, most[c]);           \
+            }                                                                                                          \
         }                                                                                                              \
-    }
-#define MAX_POOL(T, V, U, D, S, IS_NAN, B)                                                                               \
-    static void max_##S(int64_t first, int64_t last, void *user)                                                         \
-    {                                                                                                                    \
-        const pool_work *p = user;                                                                                       \
-        const hr__window_grid *grid = &p->grid;                                                                          \
-        EACH_POOL_PIXEL(first, last, {                                                                                   \
-            T *to = (T *)p->out + hr__pixel_at(&grid->of_out, pixel);                                                    \
-            EACH_POOL_BLOCK                                                                                              \
-            {                                                                                                            \
-                FIND_MAX(T, V, S, IS_NAN)                                                                                \
-                for (int64_t c = 0; c < n; c++) to[(c0 + c) * grid->of_out.channel] = HR_PUT(S, T, most[c]);             \
-            }                                                                                                            \
-        })                                                                                                               \
-    }                                                                                                                    \
-    static void max_grad_##S(int64_t first, int64_t last, void *user)                                                    \
-    {                                                                                                                    \
-        const pool_work *p = user;                                                                                       \
-        const hr__window_grid *grid = &p->grid;                                                                          \
-        const int64_t pixels = grid->length[0] * grid->length[1];                                                        \
-        EACH_POOL_PIXEL(first *pixels, last *pixels, {                                                                 \
+    }                                                                                                                  \
+    static void max_grad_##S(int64_t first, int64_t last, void *user)                                                  \
+    {                                                                                                                  \
+        const pool_work *p = user;                                                                                     \
+        const hr__window_grid *grid = &p->grid;                                                                        \
+        const int64_t pixels = grid->length[0] * grid->length[1];                                                      \
+        EACH_POOL_PIXEL(first *pixels, last *pixels)                                                                   \
+        {                                                                                                              \
+            const hr__window_part part = hr__window_part_of(grid, pixel);                                              \
             EACH_POOL_BLOCK                                                                                            \
             {                                                                                                          \
                 const T *g = (const T *)p->g + hr__pixel_at(&grid->of_out, pixel) + c0 * grid->of_out.channel;         \
@@ -124,25 +123,52 @@ enum { POOL_BLOCK = 64 };
                 {                                                                                                      \
                     const T *x = (const T *)p->x + at + c0 * grid->of_in.channel;                                      \
                     T *to = (T *)p->out + at + c0 * grid->of_in.channel;                                               \
-                    const bool is_last = at == part.to;                                                                \
-                    const bool tiles = p->tiles;                                                                       \
+                    const bool is_last = at == part.to, tiles = p->tiles;                                              \
                     POOL_CHANNELS(grid->of_in.channel, {                                                               \
-                        const bool here = (HR_GET(S, x[c * next]) == most[c]) | (is_last & !!IS_NAN(most[c]));           \
+                        const bool here = (HR_GET(S, x[c * next]) == most[c]) | (is_last & !!IS_NAN(most[c]));         \
                         const V share = here ? left[c] : 0;                                                            \
                         const V before = tiles ? 0 : HR_GET(S, to[c * next]);                                          \
                         to[c * next] = HR_PUT(S, T, (U)before + (U)share);                                             \
                         left[c] = here ? 0 : left[c];                                                                  \
                     })                                                                                                 \
-                }                                                                                                        \
-    }                                                                                                                    \
-    })                                                                                                                   \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void max_grad_grad_##S(int64_t first, int64_t last, void *user)                                             \
+    {                                                                                                                  \
+        const pool_work *p = user;                                                                                     \
+        const hr__window_grid *grid = &p->grid;                                                                        \
+        EACH_POOL_PIXEL(first, last)                                                                                   \
+        {                                                                                                              \
+            const hr__window_part part = hr__window_part_of(grid, pixel);                                              \
+            EACH_POOL_BLOCK                                                                                            \
+            {                                                                                                          \
+                T *to = (T *)p->out + hr__pixel_at(&grid->of_out, pixel) + c0 * grid->of_out.channel;                  \
+                FIND_MAX(T, V, S, IS_NAN)                                                                              \
+                bool found[POOL_BLOCK] = {false};                                                                      \
+                HR__EACH_PLACE(part)                                                                                   \
+                {                                                                                                      \
+                    const T *x = (const T *)p->x + at + c0 * grid->of_in.channel;                                      \
+                    const T *g = (const T *)p->g + at + c0 * grid->of_in.channel;                                      \
+                    const bool is_last = at == part.to;                                                                \
+                    POOL_CHANNELS(grid->of_in.channel, {                                                               \
+                        const bool here = HR_GET(S, x[c * next]) == most[c] || (is_last && IS_NAN(most[c]));           \
+                        if (here && !found[c]) to[c * grid->of_out.channel] = g[c * next];                             \
+                        found[c] |= here;                                                                              \
+                    })                                                                                                 \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
     }
 #define AVG_POOL(T, V, U, D, S, A, B)                                                                                  \
     static void avg_##S(int64_t first, int64_t last, void *user)                                                       \
     {                                                                                                                  \
         const pool_work *p = user;                                                                                     \
         const hr__window_grid *grid = &p->grid;                                                                        \
-        EACH_POOL_PIXEL(first, last, {                                                                                 \
+        EACH_POOL_PIXEL(first, last)                                                                                   \
+        {                                                                                                              \
+            const hr__window_part part = hr__window_part_of(grid, pixel);                                              \
             T *to = (T *)p->out + hr__pixel_at(&grid->of_out, pixel);                                                  \
             const V count = (V)hr__window_part_count(&part);                                                           \
             EACH_POOL_BLOCK                                                                                            \
@@ -155,14 +181,16 @@ enum { POOL_BLOCK = 64 };
                 }                                                                                                      \
                 for (int64_t c = 0; c < n; c++) to[(c0 + c) * grid->of_out.channel] = HR_PUT(S, T, sum[c] / count);    \
             }                                                                                                          \
-        })                                                                                                             \
+        }                                                                                                              \
     }                                                                                                                  \
     static void avg_grad_##S(int64_t first, int64_t last, void *user)                                                  \
     {                                                                                                                  \
         const pool_work *p = user;                                                                                     \
         const hr__window_grid *grid = &p->grid;                                                                        \
         const int64_t pixels = grid->length[0] * grid->length[1];                                                      \
-        EACH_POOL_PIXEL(first *pixels, last *pixels, {                                                                 \
+        EACH_POOL_PIXEL(first *pixels, last *pixels)                                                                   \
+        {                                                                                                              \
+            const hr__window_part part = hr__window_part_of(grid, pixel);                                              \
             const T *g = (const T *)p->g + hr__pixel_at(&grid->of_out, pixel);                                         \
             const V count = (V)hr__window_part_count(&part);                                                           \
             HR__EACH_PLACE(part)                                                                                       \
@@ -173,7 +201,7 @@ enum { POOL_BLOCK = 64 };
                     to[c * grid->of_in.channel] = HR_PUT(S, T, HR_GET(S, to[c * grid->of_in.channel]) + share);        \
                 }                                                                                                      \
             }                                                                                                          \
-        })                                                                                                             \
+        }                                                                                                              \
     }
 #define NEVER(x) false
 HR_EACH_TYPE(MAX_POOL, isnan, ~, floats, halves)
@@ -194,7 +222,8 @@ static bool windows_are_tiles(const hr__window_grid *g)
     return tiles;
 }
 
-static hr_status pool_run(hr_kernel *k, hr_shape in, const hr_tensor *x, const hr_tensor *g, hr_error *err)
+/* `back`: g is shaped as the pool's output, and what is made as its input `in`; else the other way round. */
+static hr_status pool_run(hr_kernel *k, hr_shape in, const hr_tensor *x, const hr_tensor *g, bool back, hr_error *err)
 {
     pool_work p = {.x = x ? x->data : NULL, .g = g ? g->data : NULL};
     hr__windows w;
@@ -206,37 +235,43 @@ static hr_status pool_run(hr_kernel *k, hr_shape in, const hr_tensor *x, const h
     else
         HR_TRY(pool_read_inputs(k->node, k->input[k->inputs - 2], k->input[k->inputs - 1], &w, size, err));
     HR_TRY(hr__windows_out(&w, size, in, &shape, p.grid.before, err));
-    if (g) HR_TRY(hr__windows_check_gradient(g, shape, err));
-    HR_TRY(hr_kernel_output(k, 0, g ? in : shape, &out, err));
+    if (g) HR_TRY(hr__windows_check_gradient(g, back ? shape : in, err));
+    HR_TRY(hr_kernel_output(k, 0, back ? in : shape, &out, err));
     p.out = out->data;
     p.depth = in.dims[w.channel];
     hr__window_grid_of(&w, in, size, shape, &p.grid);
     if (out->count == 0) return HR_OK;
     p.tiles = x && windows_are_tiles(&p.grid);
-    if (g && !p.tiles) memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
+    if (back && !p.tiles) memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
     const int64_t pixels = shape.dims[w.axis[0]] * shape.dims[w.axis[1]];
     const double each = (double)p.depth * (double)size[0] * (double)size[1];
-    hr_kernel_parallel(k, g ? in.dims[0] : in.dims[0] * pixels, g ? each * (double)pixels : each,
+    hr_kernel_parallel(k, back ? in.dims[0] : in.dims[0] * pixels, back ? each * (double)pixels : each,
                        (pool_fn *)hr_kernel_chosen(k)->run, &p);
     return HR_OK;
 }
 
 static hr_status pool_compute(hr_kernel *k, hr_error *err)
 {
-    return pool_run(k, k->input[0]->shape, k->input[0], NULL, err);
+    return pool_run(k, k->input[0]->shape, k->input[0], NULL, false, err);
 }
 
 static hr_status max_grad_compute(hr_kernel *k, hr_error *err)
 {
     HR_TRY(hr__windows_check_gradient(k->input[2], k->input[1]->shape, err));
-    return pool_run(k, k->input[0]->shape, k->input[0], k->input[2], err);
+    return pool_run(k, k->input[0]->shape, k->input[0], k->input[2], true, err);
+}
+
+/* The gradient at the place of each window's greatest value. */
+static hr_status max_grad_grad_compute(hr_kernel *k, hr_error *err)
+{
+    return pool_run(k, k->input[0]->shape, k->input[0], k->input[2], false, err);
 }
 
 static hr_status avg_grad_compute(hr_kernel *k, hr_error *err)
 {
     hr_shape in;
     HR_TRY(hr_shape_input(k->input[0], &in, err));
-    return pool_run(k, in, NULL, k->input[1], err);
+    return pool_run(k, in, NULL, k->input[1], true, err);
 }
 
 /* ---- the greatest value and its place; what flows back goes there ---- */
@@ -360,6 +395,20 @@ static void max_v2_gradient(hr_backward *b)
     hr_backward_give(b, 0, hr__windows_derived(b, "MaxPoolGradV2", inputs, 5));
 }
 
+/* Each is linear in the gradient that it takes; which place is the greatest does not change. */
+static void give_max_grad(hr_backward *b, const char *op)
+{
+    hr_node inputs[5] = {b->input[0], b->input[1], b->grad[0]};
+    for (int i = 3; i < b->inputs; i++) inputs[i] = b->input[i];
+    for (int i = 0; i < 2; i++) hr_backward_give(b, i, hr_zeros_like(b->input[i]));
+    hr_backward_give(b, 2, hr__windows_derived(b, op, inputs, b->inputs));
+}
+
+static void max_grad_gradient(hr_backward *b) { give_max_grad(b, "MaxPoolGradGrad"); }
+static void max_grad_v2_gradient(hr_backward *b) { give_max_grad(b, "MaxPoolGradGradV2"); }
+static void max_grad_grad_gradient(hr_backward *b) { give_max_grad(b, "MaxPoolGrad"); }
+static void max_grad_grad_v2_gradient(hr_backward *b) { give_max_grad(b, "MaxPoolGradV2"); }
+
 static void avg_gradient(hr_backward *b)
 {
     const hr_node inputs[] = {hr_shape_of(b->input[0]), b->grad[0]};
@@ -382,10 +431,14 @@ static void argmax_gradient(hr_backward *b)
 
 const hr_graph_op hr_graph_ops_pool_ops[] = {
     POOL("MaxPool", "[?,?,?,?] -> [?,?,?,?]", pool_shape, pool_compute, max_gradient, max, floats, halves, ints),
-    POOL("MaxPoolGrad", "=0", pool_grad_shape, max_grad_compute, NULL, max_grad, floats, halves, ints),
+    POOL("MaxPoolGrad", "=0", pool_grad_shape, max_grad_compute, max_grad_gradient, max_grad, floats, halves, ints),
+    POOL("MaxPoolGradGrad", "=1", pool_grad_shape, max_grad_grad_compute, max_grad_grad_gradient, max_grad_grad, floats,
+         halves, ints),
     POOL("MaxPoolV2", "[?,?,?,?], [4], [4] -> [?,?,?,?]", pool_v2_shape, pool_compute, max_v2_gradient, max, floats,
          halves, ints),
-    POOL("MaxPoolGradV2", "=0", NULL, max_grad_compute, NULL, max_grad, floats, halves, ints),
+    POOL("MaxPoolGradV2", "=0", NULL, max_grad_compute, max_grad_v2_gradient, max_grad, floats, halves, ints),
+    POOL("MaxPoolGradGradV2", "=1", NULL, max_grad_grad_compute, max_grad_grad_v2_gradient, max_grad_grad, floats,
+         halves, ints),
     POOL("AvgPool", "[?,?,?,?] -> [?,?,?,?]", pool_shape, pool_compute, avg_gradient, avg, floats, halves),
     POOL("AvgPoolGrad", "?, [?,?,?,?] -> shape(0)", pool_grad_shape, avg_grad_compute, avg_grad_gradient, avg_grad,
          floats, halves),

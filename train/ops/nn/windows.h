@@ -233,8 +233,9 @@ static inline hr_node hr__windows_derived(const hr_backward *b, const char *op, 
                                         "ksize",   "explicit_paddings", "include_batch_in_index"};
     enum { COUNT = sizeof names / sizeof *names };
     hr_attr attrs[COUNT];
+    const int known = strncmp(op, "MaxPoolGradGrad", 15) == 0 ? COUNT - 2 : COUNT; /* it pads as SAME or VALID only */
     int found = 0;
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < known; i++)
         if (hr_node_attr(b->node, names[i])) attrs[found++] = *hr_node_attr(b->node, names[i]);
     return hr_new_node(b->graph, op, .inputs = inputs, .input_count = count, .attrs = attrs, .attr_count = found);
 }

@@ -45,6 +45,39 @@ static void sizes_may_be_inputs(void **state)
                    "graph.shape");
 }
 
+/* Of the sum of cubes of the windows' values, with a weight for each pixel. */
+static hr_node second_derivative(hr_node y, hr_node x)
+{
+    double weights[32];
+    for (int k = 0; k < 32; k++) weights[k] = (k * 3 % 7 - 3) / 2.0;
+    const hr_node first = derivative(hr_mul(y, hr_square(y)), x);
+    return derivative(hr_mul(first, constant_of(HR_DOUBLE, HR_SHAPE(1, 4, 4, 2), weights)), x);
+}
+
+static void pools_are_derived_twice(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 3, 2, 1}, strides[] = {1, 2, 1, 1};
+    double values[32];
+    for (int k = 0; k < 32; k++) values[k] = ((k * 37 + k * k * 5) % 23 - 11) / 4.0;
+    const hr_node x = constant_of(HR_DOUBLE, HR_SHAPE(1, 4, 4, 2), values),
+                  y = hr_new_node(g, "MaxPool", HR_INPUTS(x),
+                                  HR_ATTRS(HR_INTS_ATTR("ksize", sizes, 4), HR_INTS_ATTR("strides", strides, 4),
+                                           HR_STRING_ATTR("padding", "SAME"))),
+                  z = hr_new_node(g, "MaxPoolV2",
+                                  HR_INPUTS(x, CONSTANT(HR_INT32, HR_SHAPE(4), 1, 3, 2, 1),
+                                            CONSTANT(HR_INT32, HR_SHAPE(4), 1, 2, 1, 1)),
+                                  HR_ATTRS(HR_STRING_ATTR("padding", "SAME")));
+    EXPECT(second_derivative(y, x), 0, 0, 0, 0, -5.25, 30, 0, 0, -45, 0, 0, -6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+           -6, 0, -10.5, 15, 0, 0, 45, -10.5);
+    EXPECT(second_derivative(z, x), 0, 0, 0, 0, -5.25, 30, 0, 0, -45, 0, 0, -6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+           -6, 0, -10.5, 15, 0, 0, 45, -10.5);
+    expect_failure(hr_new_node(g, "MaxPoolGradGrad", HR_INPUTS(x, y, y),
+                               HR_ATTRS(HR_INTS_ATTR("ksize", sizes, 4), HR_INTS_ATTR("strides", strides, 4),
+                                        HR_STRING_ATTR("padding", "SAME"))),
+                   "graph.shape");
+}
+
 static void places_outside_of_the_images_are_refused(void **state)
 {
     (void)state;
@@ -61,6 +94,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         GRAPH_TEST(places_of_the_greatest_are_told),
         GRAPH_TEST(sizes_may_be_inputs),
+        GRAPH_TEST(pools_are_derived_twice),
         GRAPH_TEST(places_outside_of_the_images_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
