@@ -156,6 +156,11 @@ static hr_status crop_compute(hr_kernel *k, hr_error *err)
     cropping c;
     hr_tensor *out;
     HR_TRY(read_boxes(k, k->input[1], k->input[2], image->shape, &c, err));
+    for (int64_t i = 0; i < 4 * c.boxes_count; i++)
+        if (!isfinite(c.boxes[i]))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range",
+                           "expected finite numbers in boxes, got %g in box %lld", (double)c.boxes[i],
+                           (long long)(i / 4));
     if (size->shape.rank != 1 || size->count != 2 || to[0] < 1 || to[1] < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
                        "expected a crop_size of two numbers above 0, got %lld numbers", (long long)size->count);

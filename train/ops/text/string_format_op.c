@@ -92,7 +92,10 @@ static void add_dimension(hr_strings *out, const hr_tensor *t, int dim, int64_t 
 {
     const int rank = t->shape.rank;
     if (dim == rank) {
-        add_value(out, t, first);
+        if (rank == 0 && ends == 0)
+            add_text(out, "...");
+        else
+            add_value(out, t, first);
         return;
     }
     const int64_t count = t->shape.dims[dim];

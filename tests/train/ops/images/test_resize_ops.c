@@ -229,6 +229,12 @@ static void other_types_and_sizes_work(void **state)
     expect_failure(
         hr_crop_and_resize(x, CONSTANT(HR_FLOAT, HR_SHAPE(1, 4), 0, 0, 1, 1), CONSTANT(HR_INT32, HR_SHAPE(1), 1), 1, 1),
         "graph.index");
+    expect_failure(hr_crop_and_resize(x, CONSTANT(HR_FLOAT, HR_SHAPE(1, 4), 0, 0, INFINITY, 1),
+                                      CONSTANT(HR_INT32, HR_SHAPE(1), 0), 1, 1),
+                   "graph.range");
+    expect_failure(hr_crop_and_resize(x, CONSTANT(HR_FLOAT, HR_SHAPE(1, 4), 0, NAN, 1, 1),
+                                      CONSTANT(HR_INT32, HR_SHAPE(1), 0), 1, 1),
+                   "graph.range");
 }
 
 int main(void)

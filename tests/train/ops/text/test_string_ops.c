@@ -277,6 +277,9 @@ static void tensors_are_formatted_as_tensorflow_does(void **state)
     EXPECT_NODE("StringFormat", "int32[10] 0 1 2 3 4 5 6 7 8 9", "string[] '[0 1 2 ... 7 8 9]'");
     EXPECT_NODE_WITH("StringFormat", "int32[10] 0 1 2 3 4 5 6 7 8 9", "string[] '[0 1 ... 8 9]'",
                      HR_INT_ATTR("summarize", 2));
+    EXPECT_NODE_WITH("StringFormat", "int32[3] 1 2 3", "string[] '[ ...]'", HR_INT_ATTR("summarize", 0));
+    EXPECT_NODE_WITH("StringFormat", "int32[1,3] 1 2 3", "string[] '[\\x0a ...]'", HR_INT_ATTR("summarize", 0));
+    EXPECT_NODE_WITH("StringFormat", "int32[] 7", "string[] '...'", HR_INT_ATTR("summarize", 0));
     EXPECT_NODE_WITH("StringFormat", "int32[10] 0 1 2 3 4 5 6 7 8 9", "string[] '[0 1 2 3 4 5 6 7 8 9]'",
                      HR_INT_ATTR("summarize", -1));
     EXPECT_NODE_WITH(
