@@ -116,6 +116,7 @@ typedef struct hr_distinct_rows {
     int64_t count;
 } hr_distinct_rows;
 
+/* "graph.rows": more than INT32_MAX / 8. No memory. */
 HR_API hr_status hr_distinct_rows_begin(hr_kernel *k, int64_t count, int64_t table_rows, hr_distinct_rows *out,
                                         hr_error *err);
 

@@ -128,6 +128,13 @@ static hr_node leaky_grad(const hr_backward *b, hr_node g, hr_node x)
 }
 HR_UNARY_GRADIENT(leaky_relu, leaky_grad(b, g, x))
 
+/* As hr_conj, which lies in a file that is made of ops of this one. */
+static hr_node conjugate(hr_node x)
+{
+    const bool real = hr_node_dtype(x) != HR_COMPLEX64 && hr_node_dtype(x) != HR_COMPLEX128;
+    return real ? x : hr_unary_node("Conj", x, NULL);
+}
+
 /* Second derivatives, where TensorFlow has them. */
 static hr_node below_zero(hr_node x, hr_node value)
 {
@@ -136,19 +143,21 @@ static hr_node below_zero(hr_node x, hr_node value)
 HR_BINARY_GRADIENT(relu_grad, of_two("ReluGrad", g, y), hr_zeros_like(y))
 HR_BINARY_GRADIENT(leaky_relu_grad, leaky_grad(b, g, y), hr_zeros_like(y))
 static hr_node sigmoid_slope(hr_node gy, hr_node x) { return hr_sub(gy, hr_mul(hr_mul(hr_scalar_like(x, 2), gy), x)); }
-HR_BINARY_GRADIENT(sigmoid_grad, sigmoid_slope(hr_mul(g, hr_conj(y)), hr_conj(x)), of_two("SigmoidGrad", hr_conj(x), g))
-HR_BINARY_GRADIENT(sqrt_grad, hr_neg(hr_mul(hr_conj(hr_div(g, x)), z)), hr_mul(hr_scalar_like(g, .5), hr_div(g, x)))
-HR_BINARY_GRADIENT(rsqrt_grad, hr_mul(hr_mul(hr_mul(hr_scalar_like(g, -1.5), hr_conj(g)), y), hr_square(hr_conj(x))),
-                   of_two("RsqrtGrad", hr_conj(x), g))
-HR_BINARY_GRADIENT(reciprocal_grad, hr_mul(hr_mul(hr_mul(hr_conj(g), hr_scalar_like(g, -2)), y), hr_conj(x)),
-                   of_two("ReciprocalGrad", hr_conj(x), g))
+HR_BINARY_GRADIENT(sigmoid_grad, sigmoid_slope(hr_mul(g, conjugate(y)), conjugate(x)),
+                   of_two("SigmoidGrad", conjugate(x), g))
+HR_BINARY_GRADIENT(sqrt_grad, hr_neg(hr_mul(conjugate(hr_div(g, x)), z)), hr_mul(hr_scalar_like(g, .5), hr_div(g, x)))
+HR_BINARY_GRADIENT(rsqrt_grad,
+                   hr_mul(hr_mul(hr_mul(hr_scalar_like(g, -1.5), conjugate(g)), y), hr_square(conjugate(x))),
+                   of_two("RsqrtGrad", conjugate(x), g))
+HR_BINARY_GRADIENT(reciprocal_grad, hr_mul(hr_mul(hr_mul(conjugate(g), hr_scalar_like(g, -2)), y), conjugate(x)),
+                   of_two("ReciprocalGrad", conjugate(x), g))
 HR_BINARY_GRADIENT(relu6_grad, of_two("Relu6Grad", g, y), hr_zeros_like(y))
 HR_BINARY_GRADIENT(elu_grad, of_two("EluGrad", g, y), below_zero(y, hr_mul(g, x)))
 HR_BINARY_GRADIENT(selu_grad, of_two("SeluGrad", g, y), below_zero(y, hr_mul(g, x)))
 HR_BINARY_GRADIENT(softplus_grad, of_two("SoftplusGrad", g, y),
                    hr_div(hr_mul(g, x), hr_add(hr_add(hr_exp(hr_neg(y)), hr_scalar_like(y, 2)), hr_exp(y))))
-HR_BINARY_GRADIENT(tanh_grad, hr_mul(hr_mul(hr_mul(hr_scalar_like(x, -2), g), hr_conj(y)), hr_conj(x)),
-                   of_two("TanhGrad", hr_conj(x), g))
+HR_BINARY_GRADIENT(tanh_grad, hr_mul(hr_mul(hr_mul(hr_scalar_like(x, -2), g), conjugate(y)), conjugate(x)),
+                   of_two("TanhGrad", conjugate(x), g))
 
 /* ---- descriptors ---- */
 
