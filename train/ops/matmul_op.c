@@ -135,7 +135,7 @@ static void row_dots(int64_t first, int64_t last, void *user)
 
 /* ---- floats in tiles of registers (tiles.h): b is packed once for all blocks, if it stays in the cache ---- */
 
-enum { TILES_ROWS = 24 /* of a block */, MIN_ROWS = 24, MIN_COLUMNS = 16, MAX_VALUES = 1 << 18 /* of b */ };
+enum { TILES_ROWS = 12 /* of a block */, MIN_ROWS = 24, MIN_COLUMNS = 16, MAX_VALUES = 1 << 18 /* of b */ };
 
 static void rows_in_tiles(int64_t first, int64_t last, void *user)
 {
