@@ -87,7 +87,8 @@ HR_API void hr_variable_scope_with(hr_graph *g, const char *name, const hr_varia
     HR_MADE_VOID_(HR_CALL2_(hr_variable_scope_with, hr_variable_scope_opts, __VA_ARGS__,                               \
                             .struct_size = sizeof(hr_variable_scope_opts)))
 HR_API void hr_scope_end(hr_graph *g);                        /* of either kind */
-HR_API const char *hr_variable_scope_name(const hr_graph *g); /* "" or "dnn/"; borrows until scopes change */
+HR_API const char *hr_name_scope_name(hr_graph *g);           /* "" or "dnn/"; borrows until scopes change */
+HR_API const char *hr_variable_scope_name(const hr_graph *g); /* the same, of the variable scope */
 
 /* Nodes made until the matching hr_control_end run after all of these. */
 HR_API void hr_control_dependencies(hr_graph *g, const hr_node *nodes, int count);

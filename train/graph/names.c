@@ -255,4 +255,10 @@ void hr_scope_end(hr_graph *g)
     g->partitioner = s->partitioner;
 }
 
+const char *hr_name_scope_name(hr_graph *g)
+{
+    g = hr__innermost(g);
+    return g ? g->scope : "";
+}
+
 const char *hr_variable_scope_name(const hr_graph *g) { return g ? g->variable_scope : ""; }

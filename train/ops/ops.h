@@ -352,6 +352,40 @@ HR_API hr_node hr_check_numerics(hr_node x, const char *message);
 /* The shape of a variable's value, int32 or int64: a constant if it is known. */
 HR_API hr_node hr_variable_shape(hr_node variable, hr_dtype out_type);
 
+/* ---- summaries: strings, for hr_event_summary_bytes ----
+ *
+ * As tf.summary of TensorFlow 1: each is a scope of the cleaned name (hr_summary_tag) made unique, and its tag is that
+ * scope's whole name. With a family the scope is "family/name", and the tag "family/" and that scope. A name that no
+ * node may have fails with "graph.name". */
+typedef struct hr_summary_opts {
+    size_t struct_size;
+    const char *family;
+    const char *collection;                 /* default: "summaries"; "": none */
+    const char *display_name, *description; /* of hr_tensor_summary: for TensorBoard */
+    const uint8_t *bad_color;               /* of hr_image_summary: 4 bytes; default: 255, 0, 0, 255 */
+    int64_t max_outputs;                    /* of hr_image_summary: so many pictures; default: 3 */
+} hr_summary_opts;
+#define HR_SUMMARY_(fn, ...)                                                                                           \
+    HR_MADE_(HR_CALL2_(fn, hr_summary_opts, __VA_ARGS__, .struct_size = sizeof(hr_summary_opts)))
+HR_API hr_node hr_scalar_summary_with(const char *name, hr_node x, const hr_summary_opts *opts); /* one number */
+/* Values of any shape; a run fails with "summary.histogram" if one is not finite. */
+HR_API hr_node hr_histogram_summary_with(const char *name, hr_node x, const hr_summary_opts *opts);
+/* Pictures [n, height, width, 1, 3 or 4], of bytes or floats. Floats are stretched: without negative values the largest
+ * becomes 255, with some 0 becomes 128 and the largest magnitude an end. The tags end in "/image", or, if .max_outputs
+ * is more than 1, in "/image/0", ... */
+HR_API hr_node hr_image_summary_with(const char *name, hr_node x, const hr_summary_opts *opts);
+HR_API hr_node hr_tensor_summary_with(const char *name, hr_node x, const hr_summary_opts *opts); /* as it is */
+HR_API hr_node hr_text_summary_with(const char *name, hr_node x, const hr_summary_opts *opts);   /* strings, Markdown */
+#define hr_scalar_summary(...) HR_SUMMARY_(hr_scalar_summary_with, __VA_ARGS__)
+#define hr_histogram_summary(...) HR_SUMMARY_(hr_histogram_summary_with, __VA_ARGS__)
+#define hr_image_summary(...) HR_SUMMARY_(hr_image_summary_with, __VA_ARGS__)
+#define hr_tensor_summary(...) HR_SUMMARY_(hr_tensor_summary_with, __VA_ARGS__)
+#define hr_text_summary(...) HR_SUMMARY_(hr_text_summary_with, __VA_ARGS__)
+/* All of them as one; a run fails with "summary.merge" if a tag is there twice. `name` NULL: "Merge". */
+HR_API hr_node hr_merge_summary(const hr_node *summaries, int count, const char *name);
+/* Those of a collection, NULL: "summaries". No node (hr_node_exists) if it is empty. */
+HR_API hr_node hr_merge_all_summaries(hr_graph *g, const char *collection);
+
 /* ---- random values; `shape` is an int32 or int64 vector; seed 0: from the graph's seed ---- */
 
 HR_API hr_node hr_uniform_values(hr_node shape, hr_dtype dtype, int64_t seed); /* [0, 1) */
@@ -391,6 +425,8 @@ HR_API hr_node hr_stateless_categorical(hr_node logits, int64_t count, hr_node s
 #define hr_assign_add(...) HR_MADE_(hr_assign_add(__VA_ARGS__))
 #define hr_assign_sub(...) HR_MADE_(hr_assign_sub(__VA_ARGS__))
 #define hr_variable_shape(...) HR_MADE_(hr_variable_shape(__VA_ARGS__))
+#define hr_merge_summary(...) HR_MADE_(hr_merge_summary(__VA_ARGS__))
+#define hr_merge_all_summaries(...) HR_MADE_(hr_merge_all_summaries(__VA_ARGS__))
 #define hr_uniform_values(...) HR_MADE_(hr_uniform_values(__VA_ARGS__))
 #define hr_normal_values(...) HR_MADE_(hr_normal_values(__VA_ARGS__))
 #define hr_truncated_normal_values(...) HR_MADE_(hr_truncated_normal_values(__VA_ARGS__))

@@ -262,6 +262,6 @@ char *hr_summary_tag(const char *name)
 {
     char *tag = name ? hr_strdup(name + strspn(name, "/")) : NULL;
     for (char *c = tag; c && *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("-/_.", *c)) *c = '_';
+        if ((unsigned char)*c < 0x80 && !isalnum((unsigned char)*c) && !strchr("-/_.", *c)) *c = '_';
     return tag;
 }

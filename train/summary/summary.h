@@ -74,8 +74,13 @@ HR_API hr_status hr_summary_image(hr_view tag, int64_t height, int64_t width, in
 /* One of all values of several summaries. Refuses what is no summary, and a tag that is there twice, "summary.merge". */
 HR_API hr_status hr_summary_merge(const hr_view *summaries, int64_t count, char **bytes, size_t *size, hr_error *err);
 
-/* Gives a summary's tag made of `name`: a character other than letters, digits and -/_. becomes _; leading slashes are
- * removed. */
+/* A serialized SummaryMetadata: which plugin of TensorBoard shows the value, "text" for example, and what it says about
+ * it. NULL: nothing. `data_class`: 0 unknown, 1 scalar, 2 tensor, 3 blob sequence. */
+HR_API hr_status hr_summary_metadata(const char *plugin, const char *display_name, const char *description,
+                                     int data_class, char **bytes, size_t *size, hr_error *err);
+
+/* Gives a summary's tag made of `name`: a character of ASCII other than letters, digits and -/_. becomes _; leading
+ * slashes are removed. NULL: no memory, or no name. */
 HR_API char *hr_summary_tag(const char *name);
 
 #ifdef __cplusplus

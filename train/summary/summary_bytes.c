@@ -100,6 +100,33 @@ hr_status hr_summary_tensor(hr_view tag, hr_view tensor, hr_view metadata, char 
                       err);
 }
 
+static field text_field(int number, const char *text)
+{
+    return (field){number, BYTES, 0, {text, text ? (int64_t)strlen(text) : 0}};
+}
+
+hr_status hr_summary_metadata(const char *plugin, const char *display_name, const char *description, int data_class,
+                              char **bytes, size_t *size, hr_error *err)
+{
+    char *name = NULL;
+    size_t name_size = 0;
+    field fields[4];
+    int count = 0;
+    if (!bytes || !size) return lacks("a place for the bytes", err);
+    *bytes = NULL;
+    const field named = text_field(1, plugin);
+    if (plugin) {
+        HR_TRY(pack(&named, 1, &name, &name_size, err));
+        fields[count++] = (field){1, BYTES, 0, {name, (int64_t)name_size}};
+    }
+    if (display_name) fields[count++] = text_field(2, display_name);
+    if (description) fields[count++] = text_field(3, description);
+    if (data_class) fields[count++] = (field){4, VARINT, (uint64_t)data_class, {NULL, 0}};
+    const hr_status st = pack(fields, count, bytes, size, err);
+    hr_free(name);
+    return st;
+}
+
 hr_status hr_summary_image(hr_view tag, int64_t height, int64_t width, int channels, const uint8_t *pixels,
                            char **bytes, size_t *size, hr_error *err)
 {

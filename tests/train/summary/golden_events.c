@@ -2,6 +2,9 @@
 #include "tests/golden/golden.h"
 #include "tests/train/summary/read_events.h"
 #include "train/summary/histogram.h"
+#include <headrace/arrays.h>
+#include <headrace/images.h>
+#include <headrace/ops.h>
 #include <headrace/summary.h>
 #include <math.h>
 #include <stdio.h>
@@ -242,18 +245,114 @@ static golden_result run_write(golden_case *c)
     return result;
 }
 
+/* ---- summaries of graphs ---- */
+
+/* What the node computes: *out is a string. */
+static hr_status run_summary(hr_graph *g, hr_node node, hr_tensor *out, hr_error *err)
+{
+    hr_session *session = hr_session_new(g, .workers = &(int){0});
+    const hr_status st = hr_session_run(session, NULL, 0, &node, 1, out, err);
+    hr_session_free(session);
+    return st;
+}
+
+static Headrace__Proto__Summary *summary_of(const hr_tensor *t)
+{
+    const hr_view bytes = *(const hr_view *)t->data;
+    return headrace__proto__summary__unpack(NULL, (size_t)bytes.size, (const uint8_t *)bytes.data);
+}
+
+/* A sound name whose case is an error: the summary is merged with another of its tag. */
+static golden_result compare_tag(golden_case *c, hr_graph *g, hr_node summary)
+{
+    hr_tensor bytes = {0};
+    hr_error err = {0};
+    golden_result result = GOLDEN_AGREES;
+    const char *class = golden_error_class(c->json);
+    hr_status st = hr_graph_error(g) ? hr_graph_error(g)->code : HR_OK;
+    if (st == HR_OK && class) summary = hr_merge_summary((hr_node[]){summary, summary}, 2, NULL);
+    if (st == HR_OK) st = run_summary(g, summary, &bytes, &err);
+    if (st != HR_OK || class) {
+        if (!class || strcmp(hr_status_name(st), class) != 0)
+            result =
+                golden_differs(c, "%s: %s", hr_status_name(st), hr_graph_error(g) ? hr_graph_error(g)->text : err.text);
+    } else {
+        Headrace__Proto__Summary *s = summary_of(&bytes);
+        const char *expected = golden_text(golden_get(c->json, "expect"), "tag", "");
+        if (!s || s->n_value != 1 || strcmp(s->value[0]->tag, expected) != 0)
+            result = golden_differs(c, "'%s', expected '%s'", s && s->n_value ? s->value[0]->tag : "", expected);
+        headrace__proto__summary__free_unpacked(s, NULL);
+    }
+    hr_tensor_clear(&bytes);
+    return result;
+}
+
 static golden_result run_tag(golden_case *c)
 {
     const char *scope = golden_text(c->json, "scope", NULL);
-    char name[512];
-    if (golden_get(c->json, "error") || golden_get(c->json, "family") || golden_get(c->json, "nth"))
-        return golden_not_built(c, "summary ops, with scopes and unique names");
-    snprintf(name, sizeof name, "%s%s%s", scope ? scope : "", scope ? "/" : "", golden_text(c->json, "summary", ""));
-    char *tag = hr_summary_tag(name);
-    const char *expected = golden_text(golden_get(c->json, "expect"), "tag", "");
+    const int64_t times = golden_int(c->json, "nth", 1);
+    hr_graph *g = hr_graph_new();
+    hr_node summary = {0};
+    if (scope) hr_name_scope(g, scope);
+    for (int64_t i = 0; i < times; i++)
+        summary = hr_scalar_summary(golden_text(c->json, "summary", ""), hr_scalar(g, HR_FLOAT, 1.5),
+                                    .family = golden_text(c->json, "family", NULL));
+    if (scope) hr_scope_end(g);
+    const golden_result result = compare_tag(c, g, summary);
+    hr_graph_free(g);
+    return result;
+}
+
+/* ---- pictures ---- */
+
+static golden_result compare_picture(golden_case *c, int i, const summary_value *v)
+{
+    const cJSON *expect = golden_get(c->json, "expect"), *about = cJSON_GetArrayItem(golden_get(expect, "images"), i);
+    const cJSON *tag = cJSON_GetArrayItem(golden_get(expect, "tags"), i);
+    if (strcmp(v->tag, tag ? tag->valuestring : "") != 0) return golden_differs(c, "tag '%s'", v->tag);
+    if (v->value_case != HEADRACE__PROTO__SUMMARY__VALUE__VALUE_IMAGE) return golden_differs(c, "no picture");
+    const Headrace__Proto__Image *image = v->image;
+    if (image->height != golden_int(about, "height", 0) || image->width != golden_int(about, "width", 0) ||
+        image->colorspace != golden_int(about, "colorspace", 0))
+        return golden_differs(c, "picture %d: %d x %d, colorspace %d", i, image->height, image->width,
+                              image->colorspace);
+    hr_tensor pixels = {0};
+    hr_error err = {0};
+    hr_graph *g = hr_graph_new();
+    const hr_view png = {(const char *)image->encoded_image_string.data, (int64_t)image->encoded_image_string.len};
+    const hr_tensor file = {.dtype = HR_STRING, .count = 1, .data = (void *)&png};
+    const hr_status st = run_summary(g, hr_decode_png(hr_const(g, &file)), &pixels, &err);
     golden_result result =
-        strcmp(tag, expected) == 0 ? GOLDEN_AGREES : golden_differs(c, "'%s', expected '%s'", tag, expected);
-    hr_free(tag);
+        st == HR_UNIMPLEMENTED ? golden_not_built(c, "PNG, which this build lacks")
+        : st != HR_OK          ? golden_differs(c, "%s", err.text)
+        : golden_equal_json(c, "pixels", cJSON_GetArrayItem(golden_get(expect, "decoded"), i), &pixels)
+            ? GOLDEN_AGREES
+            : GOLDEN_DIFFERS;
+    hr_tensor_clear(&pixels);
+    hr_graph_free(g);
+    return result;
+}
+
+static golden_result run_image(golden_case *c)
+{
+    hr_tensor values, bytes = {0};
+    hr_error err = {0};
+    if (!golden_tensor(golden_get(c->json, "values"), &values)) return golden_differs(c, "no values");
+    hr_graph *g = hr_graph_new();
+    const hr_node summary = hr_image_summary("x", hr_const(g, &values));
+    golden_result result = GOLDEN_AGREES;
+    if (run_summary(g, summary, &bytes, &err) != HR_OK) {
+        result = golden_differs(c, "%s", err.text);
+    } else {
+        Headrace__Proto__Summary *s = summary_of(&bytes);
+        const int count = cJSON_GetArraySize(golden_get(golden_get(c->json, "expect"), "decoded"));
+        if (!s || s->n_value != (size_t)count) result = golden_differs(c, "%zu pictures", s ? s->n_value : 0);
+        for (int i = 0; i < count && result == GOLDEN_AGREES; i++) result = compare_picture(c, i, s->value[i]);
+        headrace__proto__summary__free_unpacked(s, NULL);
+    }
+    hr_tensor_clear(&bytes);
+    golden_tensor_clear(&values);
+    hr_graph_free(g);
     return result;
 }
 
@@ -264,6 +363,7 @@ static golden_result run_case(golden_case *c)
     if (strcmp(kind, "file") == 0) return run_file(c);
     if (strcmp(kind, "write") == 0) return run_write(c);
     if (strcmp(kind, "tag") == 0) return run_tag(c);
+    if (strcmp(kind, "image") == 0) return run_image(c);
     return golden_not_built(c, "%s", kind);
 }
 

@@ -2,6 +2,7 @@
  * given is the bytes of the other. */
 #include <headrace/graphdef.h>
 #include <headrace/kernels.h>
+#include <headrace/ops.h>
 #include <headrace/summary.h>
 #include <math.h>
 #include <stdio.h>
@@ -334,3 +335,135 @@ const hr_graph_op hr_graph_ops_summary_ops[] = {
     WRITER("WriteGraphSummary", ", [], []", write_graph_compute, .types = NULL),
     HR_GRAPH_OPS_END,
 };
+
+/* ---- nodes of summaries, named as TensorFlow 1 names them ---- */
+
+/* The scope's name without its slash, after the family: one malloc. An eager graph has no scopes. */
+static char *summary_tag(const char *family, const char *scope, const char *base)
+{
+    const char *named = *scope ? scope : base;
+    const size_t size = strlen(named) - (*scope ? 1 : 0), before = family ? strlen(family) + 1 : 0;
+    char *tag = hr_malloc(before + size + 1);
+    if (tag) snprintf(tag, before + size + 1, "%s%s%.*s", family ? family : "", family ? "/" : "", (int)size, named);
+    return tag;
+}
+
+static hr_node summary_text(hr_graph *g, hr_view text, const char *name)
+{
+    const hr_tensor t = {.dtype = HR_STRING, .shape = HR_SCALAR, .count = 1, .data = &text};
+    return hr_const(g, &t, .name = name);
+}
+
+typedef struct summary_call {
+    const char *op, *tag_input; /* what the op calls its tag: the name of that constant */
+    const char *plugin;         /* of a tensor's metadata */
+    hr_attr attr[2];
+    int attrs;
+    bool tensor; /* has metadata */
+} summary_call;
+
+static hr_node summary_metadata(hr_graph *g, const summary_call *call, const hr_summary_opts *o)
+{
+    char *bytes;
+    size_t size;
+    hr_error err;
+    if (hr_summary_metadata(call->plugin, o->display_name, o->description, 0, &bytes, &size, &err) != HR_OK)
+        return hr_node_fail(g, err.code, err.kind, "%s", err.text);
+    const hr_node node = summary_text(g, (hr_view){bytes, (int64_t)size}, "serialized_summary_metadata");
+    hr_free(bytes);
+    return node;
+}
+
+/* The node, in a scope of its own that it has the name of. */
+static hr_node summary_in_scope(const summary_call *call, const char *family, const char *base, hr_node x,
+                                const hr_summary_opts *o)
+{
+    hr_graph *g = x.graph;
+    const hr_error *before = hr_graph_error(g);
+    hr_name_scope(g, base);
+    const bool refused = hr_graph_error(g) != before;
+    char *tag = summary_tag(family, hr_name_scope_name(g), base);
+    hr_node node = hr_failed_node(g);
+    if (tag && !refused) {
+        const hr_node tagged = summary_text(g, hr_text_view(tag), call->tag_input);
+        const hr_node inputs[] = {tagged, x, call->tensor ? summary_metadata(g, call, o) : tagged};
+        const char *scope = hr_name_scope_name(g);
+        node = hr_new_node(g, call->op, .name = *scope ? scope : NULL, .inputs = inputs,
+                           .input_count = call->tensor ? 3 : 2, .attrs = call->attr, .attr_count = call->attrs);
+    } else if (!tag) {
+        hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "out of memory for a summary's tag");
+    }
+    hr_free(tag);
+    hr_scope_end(g);
+    return node;
+}
+
+static hr_node summary_make(const summary_call *call, const char *name, hr_node x, const hr_summary_opts *opts)
+{
+    const hr_summary_opts o = HR_OPTIONS(hr_summary_opts, opts);
+    if (!name)
+        return hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "graph.name", "%s: expected a name, got NULL", call->op);
+    if (!hr_node_exists(x)) return hr_failed_node(x.graph);
+    char *clean = hr_summary_tag(name), *family = o.family ? hr_summary_tag(o.family) : NULL;
+    char *base = clean && (family || !o.family) ? summary_tag(family, "", clean) : NULL;
+    const hr_node node = base ? summary_in_scope(call, family, base, x, &o)
+                              : hr_node_fail(x.graph, HR_RESOURCE_EXHAUSTED, "memory", "out of memory for a summary");
+    const char *collection = o.collection ? o.collection : "summaries";
+    if (*collection) hr_add_to_collection(x.graph, collection, node);
+    hr_free(base);
+    hr_free(family);
+    hr_free(clean);
+    return node;
+}
+
+hr_node hr_scalar_summary_with(const char *name, hr_node x, const hr_summary_opts *opts)
+{
+    return summary_make(&(summary_call){.op = "ScalarSummary", .tag_input = "tags"}, name, x, opts);
+}
+
+hr_node hr_histogram_summary_with(const char *name, hr_node x, const hr_summary_opts *opts)
+{
+    return summary_make(&(summary_call){.op = "HistogramSummary", .tag_input = "tag"}, name, x, opts);
+}
+
+hr_node hr_image_summary_with(const char *name, hr_node x, const hr_summary_opts *opts)
+{
+    const hr_summary_opts o = HR_OPTIONS(hr_summary_opts, opts);
+    const hr_tensor color = {
+        .dtype = HR_UINT8, .shape = {.rank = 1, .dims = {4}}, .count = 4, .data = (void *)o.bad_color};
+    summary_call call = {.op = "ImageSummary", .tag_input = "tag"};
+    if (o.max_outputs) call.attr[call.attrs++] = HR_INT_ATTR("max_images", o.max_outputs);
+    if (o.bad_color) call.attr[call.attrs++] = HR_TENSOR_ATTR("bad_color", &color);
+    return summary_make(&call, name, x, opts);
+}
+
+hr_node hr_tensor_summary_with(const char *name, hr_node x, const hr_summary_opts *opts)
+{
+    return summary_make(&(summary_call){.op = "TensorSummaryV2", .tag_input = "tag", .tensor = true}, name, x, opts);
+}
+
+hr_node hr_text_summary_with(const char *name, hr_node x, const hr_summary_opts *opts)
+{
+    if (hr_node_exists(x) && hr_node_dtype(hr_node_value(x)) != HR_STRING)
+        return hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "graph.type",
+                            "text summary '%.60s': expected a node of strings, got %s", name ? name : "",
+                            hr_dtype_name(hr_node_dtype(hr_node_value(x))));
+    const summary_call call = {.op = "TensorSummaryV2", .tag_input = "tag", .plugin = "text", .tensor = true};
+    return summary_make(&call, name, x, opts);
+}
+
+hr_node hr_merge_summary(const hr_node *summaries, int count, const char *name)
+{
+    hr_graph *g = summaries && count > 0 ? summaries[0].graph : NULL;
+    hr_name_scope(g, name ? name : "Merge");
+    const hr_node node = hr_new_node(g, "MergeSummary", .name = name, .inputs = summaries, .input_count = count);
+    hr_scope_end(g);
+    return node;
+}
+
+hr_node hr_merge_all_summaries(hr_graph *g, const char *collection)
+{
+    int count;
+    const hr_node *all = hr_get_collection(g, collection ? collection : "summaries", &count);
+    return count ? hr_merge_summary(all, count, NULL) : (hr_node){NULL, -1, 0};
+}

@@ -214,11 +214,87 @@ static void summaries_go_into_a_writers_file(void **state)
     free_events(&list);
 }
 
+/* ---- nodes of summaries ---- */
+
+/* The names that TensorFlow 2.15.1 gives the nodes of the same calls. */
+static void summary_nodes_have_tensorflows_names_and_tags(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"one/t", "one/t/tags"},
+        {"one/fam/t", "one/fam/t/tags"},
+        {"one/h", "one/h/tag"},
+        {"note", "note/tag"},
+        {"ten", "ten/tag"},
+        {"t_1", "t_1/tags"},
+        {"Merge/MergeSummary", "one/t:0"},
+        {"mm/mm", "one/t:0"},
+    };
+    hr_graph *g = hr_graph_new();
+    const hr_node x = hr_scalar(g, HR_FLOAT, 1.5);
+    hr_name_scope(g, "one");
+    const hr_node first = hr_scalar_summary("t", x), family = hr_scalar_summary("t", x, .family = "fam");
+    hr_histogram_summary("h", x);
+    hr_scope_end(g);
+    hr_text_summary("note", text(g, "a"));
+    hr_tensor_summary("ten", x, .display_name = "D", .description = "d");
+    hr_scalar_summary("t", x, .collection = "");
+    const hr_node twice = hr_scalar_summary("t", x, .collection = "mine");
+    const hr_node all = hr_merge_all_summaries(g, NULL);
+    hr_merge_summary(&first, 1, "mm");
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const hr_node node = hr_graph_node(g, pairs[i][0]);
+        assert_true(hr_node_exists(node));
+        assert_string_equal(hr_node_name(hr_node_input(node, 0)), i < 6 ? pairs[i][1] : "one/t");
+    }
+    int count;
+    hr_get_collection(g, "summaries", &count);
+    assert_int_equal(count, 5);
+    assert_int_equal(hr_node_inputs(all), 5);
+    assert_int_equal(hr_get_collection(g, "mine", &count)->id, twice.id);
+    assert_false(hr_node_exists(hr_merge_all_summaries(g, "none")));
+
+    hr_tensor out;
+    hr_error err;
+    hr_session *s = hr_session_new(g);
+    assert_ok(hr_session_run(s, NULL, 0, &family, 1, &out, &err), &err);
+    assert_memory_equal(((const hr_view *)out.data)->data + 4, "fam/one/fam/t", 13);
+    hr_tensor_clear(&out);
+    assert_ok(hr_session_run(s, NULL, 0, &all, 1, &out, &err), &err);
+    hr_tensor_clear(&out);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+static void a_summary_that_cannot_be_fails_the_graph(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        hr_graph *g = hr_graph_new();
+        const hr_node x = hr_scalar(g, HR_FLOAT, 1);
+        if (i == 1) hr_name_scope(g, "within");
+        const hr_node made = i == 0   ? hr_scalar_summary("_under", x)
+                             : i == 1 ? hr_scalar_summary("\xc3\xbc"
+                                                          "ber",
+                                                          x)
+                             : i == 2 ? hr_scalar_summary(NULL, x)
+                                      : hr_text_summary("t", x);
+        assert_false(hr_node_exists(made));
+        assert_string_equal(hr_graph_error(g)->kind, i == 3 ? "graph.type" : "graph.name");
+        hr_graph_free(g);
+    }
+    assert_false(hr_node_exists(hr_scalar_summary("x", (hr_node){0})));
+    assert_false(hr_node_exists(hr_merge_summary(NULL, 0, NULL)));
+    assert_false(hr_node_exists(hr_merge_all_summaries(NULL, NULL)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(summaries_are_tensorflows_bytes),
                                        cmocka_unit_test(floats_are_pictures_from_the_least_to_the_greatest),
                                        cmocka_unit_test(several_pictures_are_counted_in_their_tags),
-                                       cmocka_unit_test(summaries_go_into_a_writers_file)};
+                                       cmocka_unit_test(summaries_go_into_a_writers_file),
+                                       cmocka_unit_test(summary_nodes_have_tensorflows_names_and_tags),
+                                       cmocka_unit_test(a_summary_that_cannot_be_fails_the_graph)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
