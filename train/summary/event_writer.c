@@ -1,6 +1,7 @@
-/* Event files. Each record goes to the file in one write, so that a reader sees whole ones; nothing is renamed. */
+/* Event files. Whole records go to the file in one write, so that a reader sees whole ones; nothing is renamed. */
 #include <headrace/summary.h>
 #include "base/clock.h"
+#include "base/hash_map.h"
 #include "base/text.h"
 #include "io/framing.h"
 #include "io/sys.h"
@@ -19,8 +20,16 @@ typedef Headrace__Proto__Event proto_event;
 typedef Headrace__Proto__Summary__Value proto_value;
 
 struct hr_event_writer {
-    char *path;
+    char *folder, *suffix, *path;
     int file;
+    long long second; /* in the file's name */
+    int64_t written;  /* whole records in the file, in bytes */
+    int64_t max_bytes;
+    char *queue; /* records that are not in the file yet */
+    size_t queued, capacity;
+    int64_t events, max_events; /* in the queue */
+    double flushed, flush_secs; /* since 1970: when the queue was last empty */
+    hr__map run_tags;           /* of run metadata */
 };
 
 static hr_status lacks(const char *what, hr_error *err)
@@ -28,20 +37,63 @@ static hr_status lacks(const char *what, hr_error *err)
     return hr_fail(err, HR_INVALID_ARGUMENT, "summary.argument", "event file: expected %s, got NULL", what);
 }
 
-static hr_status write_event(hr_event_writer *w, proto_event *event, hr_error *err)
+/* All of the queue in one write. After a failure the file ends with a whole record, as before. */
+static hr_status event_writer_flush_queue(hr_event_writer *w, double now, hr_error *err)
+{
+    if (w->queued && !hr__write_all(w->file, w->queue, w->queued)) {
+        const hr_status st = hr__sys_fail(err, errno, "file.write", w->path, "written");
+        if (hr__sys_get()->ftruncate(w->file, (off_t)w->written) != 0)
+            hr_log_message(HR_WARNING, "%s: may end within a record: a write failed, and so did cutting it back",
+                           w->path);
+        return st;
+    }
+    w->written += (int64_t)w->queued;
+    w->queued = 0;
+    w->events = 0;
+    w->flushed = now;
+    return HR_OK;
+}
+
+static hr_status event_writer_reserve(hr_event_writer *w, size_t size, hr_error *err)
+{
+    if (w->capacity - w->queued >= size) return HR_OK;
+    const size_t capacity = w->queued + size + w->queued / 2;
+    char *queue = hr_realloc(w->queue, capacity);
+    if (!queue) return hr_no_memory(err, "an event");
+    w->queue = queue;
+    w->capacity = capacity;
+    return HR_OK;
+}
+
+/* The event at the end of the queue. If the queue cannot be written then, the event is taken back, and what came before
+ * it is tried again with the next one. */
+static hr_status event_writer_put(hr_event_writer *w, proto_event *event, bool at_once, hr_error *err)
 {
     event->wall_time = hr__time_of_day(NULL);
-    size_t size = headrace__proto__event__get_packed_size(event);
-    char *record = hr_malloc(size + HR__RECORD_FRAME);
-    if (!record) return hr_no_memory(err, "an event");
+    const size_t size = headrace__proto__event__get_packed_size(event), before = w->queued;
+    HR_TRY(event_writer_reserve(w, size + HR__RECORD_FRAME, err));
+    char *record = w->queue + w->queued;
     headrace__proto__event__pack(event, (uint8_t *)record + HR__RECORD_HEADER);
     hr__record_header(record, size);
     hr__record_footer(record + HR__RECORD_HEADER + size, record + HR__RECORD_HEADER, size);
-    hr_status st = hr__write_all(w->file, record, size + HR__RECORD_FRAME)
-                       ? HR_OK
-                       : hr__sys_fail(err, errno, "file.write", w->path, "written");
-    hr_free(record);
+    w->queued += size + HR__RECORD_FRAME;
+    w->events++;
+    const double waited = event->wall_time - w->flushed;
+    if (!at_once && w->events <= w->max_events && waited >= 0 && waited < w->flush_secs) return HR_OK;
+    const hr_status st = event_writer_flush_queue(w, event->wall_time, err);
+    if (st != HR_OK) {
+        w->queued = before;
+        w->events--;
+    }
     return st;
+}
+
+static hr_status event_writer_roll(hr_event_writer *w, hr_error *err);
+
+static hr_status write_event(hr_event_writer *w, proto_event *event, hr_error *err)
+{
+    if (w->max_bytes && w->written + (int64_t)w->queued >= w->max_bytes) HR_TRY(event_writer_roll(w, err));
+    return event_writer_put(w, event, false, err);
 }
 
 static hr_status event_writer_write_values(hr_event_writer *w, proto_value **values, size_t count, int64_t step,
@@ -62,17 +114,16 @@ static hr_status event_writer_write_values(hr_event_writer *w, proto_value **val
 /* ---- the file ---- */
 
 /* The second may be taken by another writer of this process: the next number after the host's name is tried. */
-static hr_status event_writer_open_file(hr_event_writer *w, const char *folder, const char *suffix, hr_error *err)
+static hr_status event_writer_open_file(hr_event_writer *w, hr_error *err)
 {
     char host[256] = "localhost";
     gethostname(host, sizeof host - 1);
-    long long now = (long long)time(NULL);
     for (int n = 0; n < 1000; n++) {
         char number[16] = "", name[512];
         if (n) snprintf(number, sizeof number, ".%d", n);
-        snprintf(name, sizeof name, "events.out.tfevents.%010lld.%s%s%.150s", now, host, number, suffix);
+        snprintf(name, sizeof name, "events.out.tfevents.%010lld.%s%s%.150s", w->second, host, number, w->suffix);
         hr_free(w->path);
-        w->path = hr__path_in(folder, name);
+        w->path = hr__path_in(w->folder, name);
         if (!w->path) return hr_no_memory(err, "a path");
         w->file = hr__open(w->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
         if (w->file >= 0) return HR_OK;
@@ -81,29 +132,70 @@ static hr_status event_writer_open_file(hr_event_writer *w, const char *folder, 
     return hr__sys_fail(err, errno, "file.open", w->path, "written");
 }
 
-hr_status hr_event_writer_open(const char *folder, hr_event_writer **out, hr_error *err)
+static hr_status event_writer_begin_file(hr_event_writer *w, hr_error *err)
 {
-    return hr_event_writer_open_named(folder, NULL, out, err);
-}
-
-hr_status hr_event_writer_open_named(const char *folder, const char *suffix, hr_event_writer **out, hr_error *err)
-{
-    if (out) *out = NULL;
-    if (!folder || !out) return lacks("a folder, and a place for the file", err);
-    hr_event_writer *w = hr_calloc(1, sizeof *w);
-    if (!w) return hr_no_memory(err, "an event file");
-    w->file = -1;
     proto_event event;
     Headrace__Proto__SourceMetadata source;
+    HR_TRY(event_writer_open_file(w, err));
     headrace__proto__event__init(&event);
     headrace__proto__source_metadata__init(&source);
     event.what_case = HEADRACE__PROTO__EVENT__WHAT_FILE_VERSION;
     event.file_version = "brain.Event:2";
     source.writer = "headrace";
     event.source_metadata = &source;
-    hr_status st = hr__make_folders(folder, err);
-    if (st == HR_OK) st = event_writer_open_file(w, folder, suffix ? suffix : "", err);
-    if (st == HR_OK) st = write_event(w, &event, err);
+    w->written = 0;
+    return event_writer_put(w, &event, true, err);
+}
+
+/* The next file has a later second in its name than this one: readers go by names. If it cannot be begun, this one goes
+ * on. */
+static hr_status event_writer_roll(hr_event_writer *w, hr_error *err)
+{
+    HR_TRY(event_writer_flush_queue(w, hr__time_of_day(NULL), err));
+    const int file = w->file;
+    const int64_t written = w->written;
+    const long long second = w->second, now = (long long)time(NULL);
+    char *path = w->path;
+    w->path = NULL;
+    w->second = now > second ? now : second + 1;
+    const hr_status st = event_writer_begin_file(w, err);
+    if (st == HR_OK) {
+        hr__sys_get()->close(file);
+        hr_free(path);
+        return HR_OK;
+    }
+    if (w->file != file && w->file >= 0) hr__sys_get()->close(w->file);
+    hr_free(w->path);
+    w->path = path;
+    w->file = file;
+    w->second = second;
+    w->written = written;
+    return st;
+}
+
+hr_status hr_event_writer_open(const char *folder, hr_event_writer **out, hr_error *err)
+{
+    return hr_event_writer_open_with(
+        folder, &(hr_event_writer_opts){sizeof(hr_event_writer_opts), HR_I64(0), NULL, NULL, 0}, out, err);
+}
+
+hr_status hr_event_writer_open_with(const char *folder, const hr_event_writer_opts *opts, hr_event_writer **out,
+                                    hr_error *err)
+{
+    const hr_event_writer_opts o = HR_OPTIONS(hr_event_writer_opts, opts);
+    if (out) *out = NULL;
+    if (!folder || !out) return lacks("a folder, and a place for the file", err);
+    hr_event_writer *w = hr_calloc(1, sizeof *w);
+    if (!w) return hr_no_memory(err, "an event file");
+    w->file = -1;
+    w->second = (long long)time(NULL);
+    w->max_events = o.max_queue ? *o.max_queue : 10;
+    w->flush_secs = o.flush_secs ? *o.flush_secs : 120;
+    w->max_bytes = o.max_file_bytes > 0 ? o.max_file_bytes : 0;
+    w->folder = hr_strdup(folder);
+    w->suffix = hr_strdup(o.filename_suffix ? o.filename_suffix : "");
+    hr_status st = w->folder && w->suffix ? hr__make_folders(folder, err) : hr_no_memory(err, "an event file");
+    if (st == HR_OK) st = event_writer_begin_file(w, err);
     if (st == HR_OK)
         *out = w;
     else
@@ -111,10 +203,23 @@ hr_status hr_event_writer_open_named(const char *folder, const char *suffix, hr_
     return st;
 }
 
+hr_status hr_event_writer_flush(hr_event_writer *w, hr_error *err)
+{
+    if (!w) return lacks("an event file", err);
+    return event_writer_flush_queue(w, hr__time_of_day(NULL), err);
+}
+
 void hr_event_writer_free(hr_event_writer *w)
 {
+    hr_error err;
     if (!w) return;
+    if (w->file >= 0 && event_writer_flush_queue(w, 0, &err) != HR_OK)
+        hr_log_message(HR_WARNING, "%lld events are lost: %s", (long long)w->events, err.text);
     if (w->file >= 0) hr__sys_get()->close(w->file);
+    hr__map_free(&w->run_tags);
+    hr_free(w->queue);
+    hr_free(w->folder);
+    hr_free(w->suffix);
     hr_free(w->path);
     hr_free(w);
 }
@@ -241,6 +346,38 @@ hr_status hr_event_graph(hr_event_writer *w, hr_view graph_def, hr_error *err)
     event.what_case = HEADRACE__PROTO__EVENT__WHAT_GRAPH_DEF;
     event.graph_def = (ProtobufCBinaryData){(size_t)graph_def.size, (uint8_t *)graph_def.data};
     return write_event(w, &event, err);
+}
+
+hr_status hr_event_meta_graph(hr_event_writer *w, hr_view meta_graph_def, int64_t step, hr_error *err)
+{
+    proto_event event;
+    if (!w) return lacks("an event file", err);
+    headrace__proto__event__init(&event);
+    event.step = step;
+    event.what_case = HEADRACE__PROTO__EVENT__WHAT_META_GRAPH_DEF;
+    event.meta_graph_def = (ProtobufCBinaryData){(size_t)meta_graph_def.size, (uint8_t *)meta_graph_def.data};
+    return write_event(w, &event, err);
+}
+
+hr_status hr_event_run_metadata(hr_event_writer *w, const char *tag, hr_view run_metadata, int64_t step, hr_error *err)
+{
+    proto_event event;
+    Headrace__Proto__TaggedRunMetadata tagged;
+    if (!w || !tag) return lacks("an event file, and a tag", err);
+    if (hr__map_find(&w->run_tags, tag, strlen(tag)))
+        return hr_fail(
+            err, HR_INVALID_ARGUMENT, "summary.tag",
+            "run metadata: expected a tag of its own, but '%.60s' was used for an earlier run; add the step to it",
+            tag);
+    headrace__proto__event__init(&event);
+    headrace__proto__tagged_run_metadata__init(&tagged);
+    tagged.tag = (char *)tag;
+    tagged.run_metadata = (ProtobufCBinaryData){(size_t)run_metadata.size, (uint8_t *)run_metadata.data};
+    event.step = step;
+    event.what_case = HEADRACE__PROTO__EVENT__WHAT_TAGGED_RUN_METADATA;
+    event.tagged_run_metadata = &tagged;
+    HR_TRY(write_event(w, &event, err));
+    return hr__map_add(&w->run_tags, tag, strlen(tag), 0, err);
 }
 
 hr_status hr_event_session(hr_event_writer *w, hr_session_status status, const char *path, int64_t step, hr_error *err)

@@ -31,6 +31,12 @@ static int histogram_bucket_of(const double *limit, double v)
     return low;
 }
 
+static hr_status histogram_refuse(int64_t i, double v, hr_error *err)
+{
+    return hr_fail(err, HR_INVALID_ARGUMENT, "summary.histogram", "histogram: value %lld is not finite: %g",
+                   (long long)i, v);
+}
+
 static hr_status histogram_count_values(const double *values, int64_t count, const double *limit, double *bucket,
                                         hr__histogram *out, hr_error *err)
 {
@@ -38,9 +44,7 @@ static hr_status histogram_count_values(const double *values, int64_t count, con
     out->max = -DBL_MAX;
     for (int64_t i = 0; i < count; i++) {
         double v = values[i];
-        if (!isfinite(v))
-            return hr_fail(err, HR_INVALID_ARGUMENT, "summary.histogram", "histogram: value %lld is not finite: %g",
-                           (long long)i, v);
+        if (!isfinite(v)) return histogram_refuse(i, v, err);
         bucket[histogram_bucket_of(limit, v)]++;
         if (v < out->min) out->min = v;
         if (v > out->max) out->max = v;
@@ -76,6 +80,27 @@ hr_status hr__histogram_of(const double *values, int64_t count, hr__histogram *o
         hr__histogram_clear(out);
     hr_free(bucket);
     return st;
+}
+
+hr_status hr__histogram_rows(const double *values, int64_t count, int64_t buckets, double *rows, hr_error *err)
+{
+    double min = count ? values[0] : 0, max = min;
+    for (int64_t i = 0; i < count; i++) {
+        if (!isfinite(values[i])) return histogram_refuse(i, values[i], err);
+        min = values[i] < min ? values[i] : min;
+        max = values[i] > max ? values[i] : max;
+    }
+    const double width = (max - min) / (double)buckets;
+    for (int64_t i = 0; i < buckets; i++) {
+        rows[3 * i] = min + (double)i * width;
+        rows[3 * i + 1] = i + 1 < buckets ? min + (double)(i + 1) * width : max;
+        rows[3 * i + 2] = 0;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const double at = width > 0 ? floor((values[i] - min) / width) : (double)buckets;
+        rows[3 * (at < (double)buckets ? (int64_t)at : buckets - 1) + 2]++;
+    }
+    return HR_OK;
 }
 
 void hr__histogram_message(const hr__histogram *h, Headrace__Proto__Histogram *out)

@@ -14,6 +14,9 @@ typedef struct hr__histogram {
 /* Runs of empty buckets are one entry. HR_INVALID_ARGUMENT for a value that is not finite. */
 hr_status hr__histogram_of(const double *values, int64_t count, hr__histogram *out, hr_error *err);
 void hr__histogram_message(const hr__histogram *h, Headrace__Proto__Histogram *out); /* borrows */
+/* Fills `rows` with `buckets` rows of left edge, right edge and count, of one width, as TensorFlow 2. The last one has
+ * all values if they are equal; zeros if there are none. Fails as hr__histogram_of. */
+hr_status hr__histogram_rows(const double *values, int64_t count, int64_t buckets, double *rows, hr_error *err);
 void hr__histogram_clear(hr__histogram *h);
 
 #endif

@@ -127,6 +127,47 @@ hr_status hr_summary_metadata(const char *plugin, const char *display_name, cons
     return st;
 }
 
+/* A TensorProto of doubles [rows, 3]. */
+static hr_status pack_rows(const double *rows, int64_t count, char **bytes, size_t *size, hr_error *err)
+{
+    char shape[32], *to = shape;
+    for (int i = 0; i < 2; i++) {
+        const uint64_t dim = i ? 3 : (uint64_t)count;
+        *to++ = 2 << 3 | BYTES;
+        *to++ = (char)(1 + hr__varint_size(dim));
+        *to++ = 1 << 3 | VARINT;
+        to = hr__put_varint(to, dim);
+    }
+    const field tensor[] = {{1, VARINT, 2, {NULL, 0}}, /* DT_DOUBLE */
+                            {2, BYTES, 0, {shape, to - shape}},
+                            {4, BYTES, 0, {(const char *)rows, count * 3 * (int64_t)sizeof *rows}}};
+    return pack(tensor, 3, bytes, size, err);
+}
+
+hr_status hr_summary_histogram_v2(hr_view tag, const double *values, int64_t count, int64_t buckets, char **bytes,
+                                  size_t *size, hr_error *err)
+{
+    char *tensor = NULL, *metadata = NULL;
+    size_t tensor_size, metadata_size;
+    if (!bytes || !size || count < 0 || (count > 0 && !values)) return lacks("values, and a place for the bytes", err);
+    *bytes = NULL;
+    if (buckets < 0 || buckets > 1 << 20)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "summary.histogram", "histogram: expected 1 to %d buckets, got %lld",
+                       1 << 20, (long long)buckets);
+    if (buckets == 0) buckets = 30;
+    double *rows = hr_malloc((size_t)buckets * 3 * sizeof *rows);
+    hr_status st = rows ? hr__histogram_rows(values, count, buckets, rows, err) : hr_no_memory(err, "a histogram");
+    if (st == HR_OK) st = pack_rows(rows, buckets, &tensor, &tensor_size, err);
+    if (st == HR_OK) st = hr_summary_metadata("histograms", NULL, NULL, 2, &metadata, &metadata_size, err);
+    if (st == HR_OK)
+        st = hr_summary_tensor(tag, (hr_view){tensor, (int64_t)tensor_size},
+                               (hr_view){metadata, (int64_t)metadata_size}, bytes, size, err);
+    hr_free(metadata);
+    hr_free(tensor);
+    hr_free(rows);
+    return st;
+}
+
 hr_status hr_summary_image(hr_view tag, int64_t height, int64_t width, int channels, const uint8_t *pixels,
                            char **bytes, size_t *size, hr_error *err)
 {

@@ -47,6 +47,25 @@ static double number_at(const hr_tensor *t, int64_t i)
                                   : (double)((const int64_t *)t->data)[i];
 }
 
+/* The form of summaries v2. */
+static golden_result compare_rows(golden_case *c, const cJSON *expected, const double *values, int64_t count)
+{
+    hr_tensor rows;
+    hr_error err;
+    golden_result result = GOLDEN_AGREES;
+    if (!golden_tensor(expected, &rows)) return golden_differs(c, "modern is no tensor");
+    double *got = calloc((size_t)rows.count + 1, sizeof *got);
+    if (hr__histogram_rows(values, count, rows.shape.dims[0], got, &err) != HR_OK)
+        result = golden_differs(c, "%s", err.text);
+    for (int64_t i = 0; i < rows.count && result == GOLDEN_AGREES; i++)
+        if (got[i] != number_at(&rows, i))
+            result = golden_differs(c, "row %lld, number %lld: %.17g, expected %.17g", (long long)i / 3,
+                                    (long long)i % 3, got[i], number_at(&rows, i));
+    free(got);
+    golden_tensor_clear(&rows);
+    return result;
+}
+
 static golden_result run_histogram(golden_case *c)
 {
     hr_tensor values;
@@ -65,15 +84,25 @@ static golden_result run_histogram(golden_case *c)
     else
         result = compare_histogram(c, golden_get(golden_get(c->json, "expect"), "histo"), h.limit, h.bucket, h.buckets,
                                    (const double[]){h.min, h.max, h.num, h.sum, h.sum_squares});
+    const cJSON *modern = golden_get(golden_get(c->json, "expect"), "modern");
+    if (result == GOLDEN_AGREES && modern) result = compare_rows(c, modern, wide, values.count);
     if (st == HR_OK) hr__histogram_clear(&h);
     free(wide);
     golden_tensor_clear(&values);
-    if (result == GOLDEN_AGREES && golden_get(golden_get(c->json, "expect"), "modern"))
-        return golden_not_built(c, "histograms in the form of summaries v2 (the form that is written agrees)");
     return result;
 }
 
 /* ---- events ---- */
+
+/* The hex may be of the first bytes alone. */
+static golden_result same_bytes(golden_case *c, const cJSON *hex, ProtobufCBinaryData got)
+{
+    const hr_view expected = golden_hex(hex);
+    const bool same = expected.size >= 0 && (size_t)expected.size <= got.len &&
+                      memcmp(expected.data, got.data, (size_t)expected.size) == 0;
+    free((void *)expected.data);
+    return same ? GOLDEN_AGREES : golden_differs(c, "other bytes");
+}
 
 static golden_result compare_value(golden_case *c, const cJSON *expected, const summary_value *v)
 {
@@ -97,6 +126,26 @@ static golden_result compare_value(golden_case *c, const cJSON *expected, const 
         return compare_histogram(c, histo, h->bucket_limit, h->bucket, h->n_bucket,
                                  (const double[]){h->min, h->max, h->num, h->sum, h->sum_squares});
     }
+    if (strcmp(kind, "image") == 0) {
+        const cJSON *image = golden_get(expected, "image");
+        const Headrace__Proto__Image *i = v->image;
+        if (v->value_case != HEADRACE__PROTO__SUMMARY__VALUE__VALUE_IMAGE ||
+            i->height != golden_int(image, "height", 0) || i->width != golden_int(image, "width", 0) ||
+            i->colorspace != golden_int(image, "colorspace", 0))
+            return golden_differs(c, "'%s' is another picture", v->tag);
+        return same_bytes(c, golden_get(image, "png"), i->encoded_image_string);
+    }
+    if (strcmp(kind, "audio") == 0) {
+        const cJSON *audio = golden_get(expected, "audio");
+        const Headrace__Proto__Audio *a = v->audio;
+        if (v->value_case != HEADRACE__PROTO__SUMMARY__VALUE__VALUE_AUDIO ||
+            golden_number_double(golden_get(audio, "sample_rate")) != (double)a->sample_rate ||
+            golden_int(audio, "num_channels", 0) != a->num_channels ||
+            golden_int(audio, "length_frames", 0) != a->length_frames ||
+            strcmp(golden_text(audio, "content_type", ""), a->content_type) != 0)
+            return golden_differs(c, "'%s' is another sound", v->tag);
+        return same_bytes(c, golden_get(audio, "bytes"), a->encoded_audio_string);
+    }
     if (strcmp(kind, "tensor") == 0) golden_whole(expected); /* the second form of summaries is not written here */
     if (strcmp(kind, "tensor") == 0)
         return v->value_case == HEADRACE__PROTO__SUMMARY__VALUE__VALUE_TENSOR
@@ -111,7 +160,8 @@ static const char *what_of(const event *e)
                                         [HEADRACE__PROTO__EVENT__WHAT_GRAPH_DEF] = "graph_def",
                                         [HEADRACE__PROTO__EVENT__WHAT_SUMMARY] = "summary",
                                         [HEADRACE__PROTO__EVENT__WHAT_SESSION_LOG] = "session_log",
-                                        [HEADRACE__PROTO__EVENT__WHAT_META_GRAPH_DEF] = "meta_graph_def"};
+                                        [HEADRACE__PROTO__EVENT__WHAT_META_GRAPH_DEF] = "meta_graph_def",
+                                        [HEADRACE__PROTO__EVENT__WHAT_TAGGED_RUN_METADATA] = "tagged_run_metadata"};
     size_t which = (size_t)e->what_case;
     return which < sizeof names / sizeof *names && names[which] ? names[which] : "";
 }
@@ -137,13 +187,19 @@ static golden_result compare_event(golden_case *c, const cJSON *expected, const 
     const double wall_time = golden_number_double(golden_get(expected, "wall_time"));
     if (golden_get(expected, "wall_time") && fabs(wall_time - e->wall_time) > 1e-6)
         return golden_differs(c, "%s: %.6f seconds since 1970, expected %.6f", what, e->wall_time, wall_time);
-    if (strcmp(what, "tagged_run_metadata") == 0) return golden_not_built(c, "run metadata");
     if (strcmp(what, what_of(e)) != 0) return golden_differs(c, "'%s', expected '%s'", what_of(e), what);
     if (strcmp(what, "file_version") == 0 && strcmp(e->file_version, golden_text(expected, what, "")) != 0)
         return golden_differs(c, "file_version %s", e->file_version);
     if (strcmp(what, "summary") == 0) return compare_summary(c, golden_get(expected, what), e);
     if (strncmp(what, "graph", 5) == 0 || strncmp(what, "meta_graph", 10) == 0)
         golden_whole(golden_get(expected, what)); /* graphs are not written into event files yet */
+    if (strcmp(what, "tagged_run_metadata") == 0) {
+        const cJSON *tagged = golden_get(expected, what);
+        golden_whole(golden_get(tagged, "devices")); /* read where run metadata is */
+        if (strcmp(golden_text(tagged, "tag", ""), e->tagged_run_metadata->tag) != 0 ||
+            golden_int(tagged, "bytes", -1) != (int64_t)e->tagged_run_metadata->run_metadata.len)
+            return golden_differs(c, "run metadata '%s'", e->tagged_run_metadata->tag);
+    }
     if (strcmp(what, "session_log") != 0) return GOLDEN_AGREES;
     const cJSON *log = golden_get(expected, what);
     const Headrace__Proto__SessionLog *l = e->session_log;
@@ -152,6 +208,64 @@ static golden_result compare_event(golden_case *c, const cJSON *expected, const 
         strcmp(golden_text(log, "msg", ""), l->msg) != 0)
         return golden_differs(c, "session log %d '%s'", (int)l->status, l->checkpoint_path);
     return GOLDEN_AGREES;
+}
+
+/* The public reader must give each value of each event, and end in the same way. */
+static golden_result compare_reader(golden_case *c, const char *path, const event_list *list, hr_status end)
+{
+    hr_event_reader *r;
+    const hr_event *e;
+    hr_error err;
+    hr_status st = hr_event_reader_open(path, NULL, &r, &err);
+    if (st != HR_OK) return golden_differs(c, "%s", err.text);
+    golden_result result = GOLDEN_AGREES;
+    for (int i = 0; i < list->count && result == GOLDEN_AGREES; i++) {
+        const event *x = list->event[i];
+        const bool summary = x->what_case == HEADRACE__PROTO__EVENT__WHAT_SUMMARY;
+        const size_t values = summary && x->summary->n_value ? x->summary->n_value : 1;
+        for (size_t k = 0; k < values && result == GOLDEN_AGREES; k++) {
+            const char *tag = summary && x->summary->n_value ? x->summary->value[k]->tag : NULL;
+            st = hr_event_read(r, &e, &err);
+            if (st != HR_OK || e->step != x->step || e->wall_time != x->wall_time || e->kind == HR_EVENT_EMPTY ||
+                (tag && strcmp(tag, e->tag) != 0))
+                result = golden_differs(c, "event %d, value %zu, of the public reader", i, k);
+        }
+    }
+    if (result == GOLDEN_AGREES) {
+        st = hr_event_read(r, &e, &err);
+        if (st != (end == HR_OK ? HR_END : end)) result = golden_differs(c, "the public reader ends otherwise");
+        if (st != HR_END && !strstr(err.file, "tfevents")) result = golden_differs(c, "the error lacks its file");
+    }
+    hr_event_reader_free(r);
+    return result;
+}
+
+/* The points of each scalar as TensorBoard has them. */
+static golden_result compare_points(golden_case *c, const char *path, const cJSON *accumulator)
+{
+    const cJSON *series, *point;
+    golden_result result = GOLDEN_AGREES;
+    cJSON_ArrayForEach(series, golden_fields(golden_get(accumulator, "scalars")))
+    {
+        hr_scalar_point *points;
+        int64_t count, i = 0;
+        hr_error err;
+        const hr_status st = hr_event_scalars(path, series->string, &points, &count, &err);
+        if (st != HR_OK || count != cJSON_GetArraySize(series)) {
+            result = golden_differs(c, "'%s': %lld points, %s", series->string, (long long)count, hr_status_name(st));
+        } else {
+            cJSON_ArrayForEach(point, series)
+            {
+                const double step = golden_number_double(cJSON_GetArrayItem(point, 0));
+                if (step != (double)points[i].step ||
+                    !same_float(golden_number_double(cJSON_GetArrayItem(point, 1)), points[i].value))
+                    result = golden_differs(c, "'%s': point %lld", series->string, (long long)i);
+                i++;
+            }
+        }
+        hr_free(points);
+    }
+    return result;
 }
 
 static golden_result run_file(golden_case *c)
@@ -166,7 +280,7 @@ static golden_result run_file(golden_case *c)
     const char *class = golden_error_class(expect);
     if (strcmp(golden_text(c->json, "compare", "steps_tags_kinds"), "steps_tags_kinds") != 0)
         return golden_not_built(c, "comparing %s", golden_text(c->json, "compare", ""));
-    golden_whole(golden_get(expect, "accumulator")); /* what TensorBoard makes of it: not read here */
+    golden_whole(golden_get(expect, "accumulator"));
     golden_whole(golden_get(expect, "accumulator_error"));
     golden_get(golden_get(c->json, "default"), "report");             /* is the error below */
     if (!class && golden_get(c->json, "default")) class = "DataLoss"; /* what TensorFlow does not notice */
@@ -176,8 +290,60 @@ static golden_result run_file(golden_case *c)
         result = compare_event(c, cJSON_GetArrayItem(events, i), list.event[i]);
     if (result == GOLDEN_AGREES && strcmp(hr_status_name(st), class ? class : "OK") != 0)
         result = golden_differs(c, "the file ends with %s", hr_status_name(st));
+    if (result == GOLDEN_AGREES) result = compare_reader(c, path, &list, st);
+    if (result == GOLDEN_AGREES && st == HR_OK) result = compare_points(c, path, golden_get(expect, "accumulator"));
     free_events(&list);
     return result;
+}
+
+/* ---- runs of several files ---- */
+
+static hr_status write_run_file(const char *folder, const cJSON *items, hr_error *err)
+{
+    hr_event_writer *w;
+    const cJSON *item;
+    HR_TRY(hr_event_writer_open_with(folder, NULL, &w, err));
+    hr_status st = HR_OK;
+    cJSON_ArrayForEach(item, items)
+    {
+        const char *tag = cJSON_GetArrayItem(item, 0)->valuestring;
+        const int64_t step = golden_number_int64(cJSON_GetArrayItem(item, 1));
+        const cJSON *value = cJSON_GetArrayItem(item, 2);
+        if (st == HR_OK)
+            st = value ? hr_event_scalar(w, tag, (float)golden_number_double(value), step, err)
+                       : hr_event_session(w, HR_SESSION_START, NULL, step, err);
+    }
+    hr_event_writer_free(w);
+    return st;
+}
+
+/* TensorFlow's folder, and one that is written here. */
+static golden_result run_directory(golden_case *c)
+{
+    char theirs[1024], ours[256];
+    hr_error err;
+    const cJSON *items, *accumulator = golden_get(golden_get(c->json, "expect"), "accumulator");
+    golden_whole(accumulator);
+    snprintf(theirs, sizeof theirs, "%s/%s", c->folder, golden_text(c->json, "directory", ""));
+    snprintf(ours, sizeof ours, "%s-here", c->name);
+    cJSON_ArrayForEach(items, golden_get(c->json, "items"))
+    {
+        if (write_run_file(ours, items, &err) != HR_OK) return golden_differs(c, "%s", err.text);
+    }
+    const golden_result result = compare_points(c, theirs, accumulator);
+    return result == GOLDEN_AGREES ? compare_points(c, ours, accumulator) : result;
+}
+
+static golden_result run_names(golden_case *c)
+{
+    const cJSON *names = golden_get(c->json, "names"),
+                *expected = golden_get(golden_get(c->json, "expect"), "is_event_file");
+    for (int i = 0; i < cJSON_GetArraySize(names); i++) {
+        const char *name = cJSON_GetArrayItem(names, i)->valuestring;
+        if (hr_is_event_file(name) != cJSON_IsTrue(cJSON_GetArrayItem(expected, i)))
+            return golden_differs(c, "'%s'", name);
+    }
+    return GOLDEN_AGREES;
 }
 
 /* ---- writing ---- */
@@ -228,13 +394,29 @@ static golden_result compare_written(golden_case *c, const char *path, const cJS
     return result;
 }
 
+/* Nothing but an error to expect: run metadata whose tag is used twice. */
+static golden_result run_metadata_twice(golden_case *c)
+{
+    hr_event_writer *w;
+    hr_error err;
+    const hr_view metadata = {"\x0a\x00", 2};
+    const char *class = golden_error_class(c->json);
+    if (hr_event_writer_open("run_metadata", &w, &err) != HR_OK) return golden_differs(c, "%s", err.text);
+    hr_status st = hr_event_run_metadata(w, "step_5", metadata, 5, &err);
+    if (st == HR_OK) st = hr_event_run_metadata(w, "step_6", metadata, 5, &err);
+    if (st == HR_OK) st = hr_event_run_metadata(w, "step_5", metadata, 6, &err) == HR_OK ? HR_OK : err.code;
+    hr_event_writer_free(w);
+    return class && strcmp(hr_status_name(st), class) == 0 ? GOLDEN_AGREES
+                                                           : golden_differs(c, "%s", hr_status_name(st));
+}
+
 static golden_result run_write(golden_case *c)
 {
     hr_event_writer *w;
     hr_error err;
     char path[4096];
     const cJSON *items = golden_get(c->json, "items");
-    if (cJSON_GetArraySize(items) == 0) return golden_not_built(c, "run metadata");
+    if (cJSON_GetArraySize(items) == 0) return run_metadata_twice(c);
     golden_whole(golden_get(c->json, "expect")); /* the items again, as TensorFlow reads them */
     if (hr_event_writer_open("written", &w, &err) != HR_OK) return golden_differs(c, "%s", err.text);
     snprintf(path, sizeof path, "%s", hr_event_writer_path(w));
@@ -364,6 +546,8 @@ static golden_result run_case(golden_case *c)
     if (strcmp(kind, "write") == 0) return run_write(c);
     if (strcmp(kind, "tag") == 0) return run_tag(c);
     if (strcmp(kind, "image") == 0) return run_image(c);
+    if (strcmp(kind, "directory") == 0) return run_directory(c);
+    if (strcmp(kind, "names") == 0) return run_names(c);
     return golden_not_built(c, "%s", kind);
 }
 

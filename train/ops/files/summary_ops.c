@@ -240,23 +240,27 @@ static hr_status create_compute(hr_kernel *k, hr_error *err)
     char *folder, *suffix;
     HR_TRY(hr_kernel_text(k, text_at(k->input[1], 0), &folder, err));
     HR_TRY(hr_kernel_text(k, text_at(k->input[4], 0), &suffix, err));
-    return hr_event_writer_open_named(folder, suffix, &w->events, err);
+    const int64_t max_queue = *(const int32_t *)k->input[2]->data;
+    const double flush_secs = *(const int32_t *)k->input[3]->data * 1e-3;
+    const hr_event_writer_opts opts = {sizeof opts, &max_queue, &flush_secs, suffix, 0};
+    return hr_event_writer_open_with(folder, &opts, &w->events, err);
 }
 
-/* Events are in the file when they are written. */
 static hr_status flush_compute(hr_kernel *k, hr_error *err)
 {
     summary_writer *w;
-    return open_writer_of(k, &w, err);
+    HR_TRY(open_writer_of(k, &w, err));
+    return hr_event_writer_flush(w->events, err);
 }
 
 static hr_status close_compute(hr_kernel *k, hr_error *err)
 {
     summary_writer *w;
     HR_TRY(open_writer_of(k, &w, err));
+    const hr_status st = hr_event_writer_flush(w->events, err);
     hr_event_writer_free(w->events);
     w->events = NULL;
-    return HR_OK;
+    return st;
 }
 
 static hr_status summary_write(hr_kernel *k, make_fn *make, hr_error *err)
