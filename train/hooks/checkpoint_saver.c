@@ -1,6 +1,8 @@
 /* CheckpointSaverHook: a checkpoint where the session begins, every so often, and at the end. */
 #include <headrace/checkpoint.h>
 #include <headrace/hooks.h>
+#include <headrace/meta_graph.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct checkpoint_saver {
@@ -11,7 +13,37 @@ typedef struct checkpoint_saver {
     hr_saver *saver;
     hr_summary_writer *writer; /* its own reference, or NULL */
     hr_saver_listener listener;
+    bool no_graph_def;
 } checkpoint_saver;
+
+/* ---- the graph ---- */
+
+static hr_status write_meta_graph(const checkpoint_saver *s, const hr_graph *g, const char *prefix, hr_error *err)
+{
+    if (s->no_graph_def) return HR_OK;
+    const size_t size = strlen(prefix) + sizeof ".meta";
+    char *path = hr_malloc(size);
+    if (!path) return hr_no_memory(err, "a path");
+    snprintf(path, size, "%s.meta", prefix);
+    const hr_status st = hr_meta_graph_write(g, NULL, path, err);
+    hr_free(path);
+    return st;
+}
+
+/* Once for each session, before its first checkpoint. */
+static hr_status write_graph_def(const checkpoint_saver *s, const hr_graph *g, hr_error *err)
+{
+    if (!s->no_graph_def) {
+        char *path = hr_checkpoint_prefix(s->dir, "graph.pbtxt", -1);
+        if (!path) return hr_no_memory(err, "a path");
+        const hr_status st = hr_graph_write(g, path, err);
+        hr_free(path);
+        HR_TRY(st);
+    }
+    return s->writer ? hr_summary_writer_graph(s->writer, g, err) : HR_OK;
+}
+
+/* ---- saving ---- */
 
 static hr_status note_checkpoint(const checkpoint_saver *s, int64_t step, hr_error *err)
 {
@@ -33,6 +65,7 @@ static hr_status save_as(checkpoint_saver *s, hr_monitored_session *m, const cha
     HR_TRY(hr_saver_saving(s->saver, prefix, err));
     HR_TRY(hr_monitored_save(m, prefix, err));
     HR_TRY(hr_saver_saved(s->saver, prefix, err));
+    HR_TRY(write_meta_graph(s, hr_monitored_graph(m), prefix, err));
     HR_TRY(note_checkpoint(s, step, err));
     return l->after_save ? l->after_save(l->user, m, step, err) : HR_OK;
 }
@@ -55,6 +88,7 @@ static hr_status saver_begin(void *state, hr_graph *g, hr_error *err)
     hr_global_step(g);
     if (!s->dir || !s->basename) return hr_no_memory(err, "a checkpoint saver");
     HR_TRY(hr_timer_check(&s->timer, "checkpoint_saver", err));
+    if (s->writer) HR_TRY(hr_summary_writer_begin(s->writer, g, err));
     return s->listener.begin ? s->listener.begin(s->listener.user, g, err) : HR_OK;
 }
 
@@ -68,6 +102,7 @@ static hr_status saver_after_create_session(void *state, hr_monitored_session *m
     HR_TRY(hr_saver_open(s->dir, &s->saver, err, .max_to_keep = &s->max_to_keep, .keep_every_n_hours = s->hours,
                          .relative_paths = true, .make_folder = true));
     if (hr_monitored_restored(m)) HR_TRY(hr_saver_recover(s->saver, hr_monitored_checkpoint(m), err));
+    HR_TRY(write_graph_def(s, hr_monitored_graph(m), err));
     return save_now(s, m, step, err);
 }
 
@@ -118,7 +153,8 @@ hr_hook *hr_checkpoint_saver_hook_with(const char *dir, const hr_checkpoint_save
                           .max_to_keep = opts->max_to_keep ? *opts->max_to_keep : 5,
                           .hours = opts->keep_every_n_hours,
                           .writer = hr_summary_writer_ref(opts->writer),
-                          .listener = opts->listener};
+                          .listener = opts->listener,
+                          .no_graph_def = opts->no_graph_def};
     s.timer.every_steps = opts->save_steps;
     s.timer.every_secs = opts->save_secs;
     return hr_hook_new(&checkpoint_saver_kind, &s);

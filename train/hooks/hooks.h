@@ -69,6 +69,8 @@ HR_API const char *hr_hook_name(const hr_hook *hook);
 HR_API hr_status hr_request_fetch(hr_run_request *request, hr_node node, hr_error *err);
 HR_API hr_status hr_request_feed(hr_run_request *request, hr_node node, hr_tensor value,
                                  hr_error *err); /* borrows the value */
+/* For before_run: records what the nodes of the run do, for hr_monitored_stats. */
+HR_API hr_status hr_request_stats(hr_run_request *request, hr_error *err);
 
 /* ---- the session ---- */
 
@@ -95,6 +97,16 @@ typedef struct hr_monitored_session_opts {
     void *user;
     hr_status (*init_fn)(hr_session *s, void *user, hr_error *err); /* after initialization, not after a restore */
     void *init_user;
+    /* After Aborted or Unavailable, of a hook or a run, makes a new session from the newest checkpoint, or anew, calls
+     * after_create_session of all hooks, and repeats what was called, as tf.compat.v1.train.MonitoredSession. Steps
+     * since that checkpoint are lost. Default: that is a failure as any other, as in SingularMonitoredSession. */
+    bool recovers;
+    /* tf.compat.v1.train.Scaffold's. Each is made before the session; default: all global variables are initialized,
+     * then all local ones. */
+    const hr_node *init_op;       /* without a checkpoint */
+    const hr_node *local_init_op; /* always, after the variables have values */
+    const hr_node *ready_op; /* then gives what is missing, as strings: any is a failure, "hooks.ready". Default: no
+                              * question */
 } hr_monitored_session_opts;
 
 /* Calls begin of all hooks, initializes or restores the variables, then calls after_create_session of all hooks. Takes
@@ -111,6 +123,11 @@ HR_API hr_monitored_session *hr_monitored_session_new_with(hr_graph *g, hr_hook 
  * close calls end of all hooks. */
 HR_API hr_status hr_monitored_run(hr_monitored_session *m, const hr_feed *feeds, int feed_count, const hr_node *fetches,
                                   int fetch_count, hr_tensor *out, hr_error *err);
+/* One step of a training that makes several runs: `fn` uses hr_monitored_raw for those without hooks, hr_monitored_run
+ * for those with hooks. HR_END from it stops the session, which is no failure. With .recovers a call that is preempted
+ * is repeated from its beginning. tf.compat.v1.train.MonitoredSession.run_step_fn. */
+typedef hr_status hr_step_fn(hr_monitored_session *m, void *user, hr_error *err);
+HR_API hr_status hr_run_step_fn(hr_monitored_session *m, hr_step_fn *fn, void *user, hr_error *err);
 HR_API bool hr_should_stop(hr_monitored_session *m);
 HR_API bool hr_stop_requested(const hr_monitored_session *m);
 HR_API void hr_request_stop(hr_monitored_session *m); /* from any thread; has effect at the next hr_should_stop */
@@ -127,6 +144,9 @@ HR_API double hr_monitored_now(const hr_monitored_session *m);
 HR_API bool hr_monitored_restored(const hr_monitored_session *m); /* true: from a checkpoint */
 /* The prefix of that checkpoint; NULL: variables got their initial values. Borrows. */
 HR_API const char *hr_monitored_checkpoint(const hr_monitored_session *m);
+/* For after_run: what the run's nodes did, if a hook asked by hr_request_stats; NULL: none did. Borrows until the next
+ * run. */
+HR_API const hr_run_stats *hr_monitored_stats(const hr_monitored_session *m);
 /* Writes a checkpoint of all global variables and the extras as `prefix`, whole or not at all. */
 HR_API hr_status hr_monitored_save(hr_monitored_session *m, const char *prefix, hr_error *err);
 
@@ -176,17 +196,42 @@ typedef struct hr_logged {
     const char *tag;
     hr_node node;
 } hr_logged;
+typedef struct hr_logged_value {
+    const char *tag, *text; /* text: the value as this hook writes it: "0.5", "[1 2 3]" */
+    const hr_tensor *value;
+} hr_logged_value;
 typedef struct hr_logging_tensor_hook_opts {
     size_t struct_size;
     int64_t every_n_iter; /* one of the two is required, unless .at_end is set */
     double every_n_secs;
     bool at_end; /* logs at the end, too, by one more run without feeds */
+    /* Gives the text to log instead (hr_strdup); NULL: no memory. Borrows the values for the call. */
+    char *(*formatter)(const hr_logged_value *values, int count, void *user);
+    void *user; /* borrowed as long as the hook lives */
 } hr_logging_tensor_hook_opts;
 HR_API hr_hook *hr_logging_tensor_hook_with(const hr_logged *tensors, int count,
                                             const hr_logging_tensor_hook_opts *opts);
 #define hr_logging_tensor_hook(...)                                                                                    \
     HR_CALL2_(hr_logging_tensor_hook_with, hr_logging_tensor_hook_opts, __VA_ARGS__,                                   \
               .struct_size = sizeof(hr_logging_tensor_hook_opts))
+
+/* Before each run `feed` calls hr_request_feed; HR_END from it ends the training. The values are borrowed until the run
+ * has ended, `user` as long as the hook lives. */
+typedef hr_status hr_feed_fn(hr_run_request *request, void *user, hr_error *err);
+HR_API hr_hook *hr_feed_fn_hook(hr_feed_fn *feed, void *user);
+
+/* At the end computes `ops` once more, and gives their values in `out`, which has a place for each (hr_tensor_clear); it
+ * is set to zeros now, and borrowed as long as the hook lives. NULL: nobody wants them. Copies ops and feeds. */
+typedef struct hr_final_ops_hook_opts {
+    size_t struct_size;
+    const hr_feed *feeds; /* of that run; their values are borrowed as long as the hook lives */
+    int feed_count;
+} hr_final_ops_hook_opts;
+HR_API hr_hook *hr_final_ops_hook_with(const hr_node *ops, int count, hr_tensor *out,
+                                       const hr_final_ops_hook_opts *opts);
+#define hr_final_ops_hook(...)                                                                                         \
+    HR_CALL3_(hr_final_ops_hook_with, hr_final_ops_hook_opts, __VA_ARGS__,                                             \
+              .struct_size = sizeof(hr_final_ops_hook_opts))
 
 /* The event file of a folder, counted, so that the hooks of one training share it. */
 typedef struct hr_summary_writer hr_summary_writer;
@@ -195,6 +240,10 @@ HR_API hr_summary_writer *hr_summary_writer_ref(hr_summary_writer *w); /* gives 
 HR_API void hr_summary_writer_unref(hr_summary_writer *w);             /* drops a reference. NULL: nothing */
 /* For hooks: opens the event file at the first call. Lends *events as long as `w` lives. */
 HR_API hr_status hr_summary_writer_open(hr_summary_writer *w, hr_event_writer **events, hr_error *err);
+/* For begin: opens the event file. The first call also writes the graph as it is then, as TensorFlow's FileWriter. */
+HR_API hr_status hr_summary_writer_begin(hr_summary_writer *w, const hr_graph *g, hr_error *err);
+/* Writes the graph as it is now: an event with its GraphDef and one with its MetaGraphDef. */
+HR_API hr_status hr_summary_writer_graph(hr_summary_writer *w, const hr_graph *g, hr_error *err);
 
 /* Functions called before and after each save: tf.compat.v1.train.CheckpointSaverListener. Any may be NULL. `user` is
  * borrowed as long as the hook lives. */
@@ -207,7 +256,8 @@ typedef struct hr_saver_listener {
     void *user;
 } hr_saver_listener;
 
-/* Saves "<dir>/<basename>-<step>" at the start of the session, at each interval, and at the end. */
+/* Saves "<dir>/<basename>-<step>" at the start of the session, at each interval, and at the end. The graph is written
+ * to "<dir>/graph.pbtxt" and the event file at the start, and as a MetaGraphDef beside each checkpoint, ".meta". */
 typedef struct hr_checkpoint_saver_hook_opts {
     size_t struct_size;
     double save_secs; /* exactly one of the two is required */
@@ -217,6 +267,7 @@ typedef struct hr_checkpoint_saver_hook_opts {
     double keep_every_n_hours;  /* default 10000 */
     hr_summary_writer *writer;  /* shares; adds an event for each checkpoint; default: none */
     hr_saver_listener listener; /* default: none */
+    bool no_graph_def;          /* no "graph.pbtxt", and no ".meta" beside the checkpoints */
 } hr_checkpoint_saver_hook_opts;
 HR_API hr_hook *hr_checkpoint_saver_hook_with(const char *dir, const hr_checkpoint_saver_hook_opts *opts);
 #define hr_checkpoint_saver_hook(...)                                                                                  \
@@ -234,6 +285,18 @@ HR_API hr_hook *hr_step_counter_hook_with(const hr_step_counter_hook_opts *opts)
 #define hr_step_counter_hook(...)                                                                                      \
     hr_step_counter_hook_with(                                                                                         \
         &(hr_step_counter_hook_opts){.struct_size = sizeof(hr_step_counter_hook_opts), __VA_ARGS__})
+
+/* Records what the nodes of a run did, every n steps or every n seconds from the first run on, and writes it as
+ * "<dir>/timeline-<step>.json", for chrome://tracing or ui.perfetto.dev. */
+typedef struct hr_profiler_hook_opts {
+    size_t struct_size;
+    int64_t save_steps; /* exactly one of the two is required */
+    double save_secs;
+    hr_summary_writer *writer; /* shares; adds an event for each file, "step_<step>"; default: none */
+} hr_profiler_hook_opts;
+HR_API hr_hook *hr_profiler_hook_with(const char *dir, const hr_profiler_hook_opts *opts);
+#define hr_profiler_hook(...)                                                                                          \
+    HR_CALL1_(hr_profiler_hook_with, hr_profiler_hook_opts, __VA_ARGS__, .struct_size = sizeof(hr_profiler_hook_opts))
 
 /* A node of float32 whose value is saved as a scalar or as a histogram. */
 typedef struct hr_summarised {

@@ -21,11 +21,19 @@ struct hr_monitored_session {
     int extras;
     double (*now)(void *user);
     void *user;
-    char *restored;   /* the checkpoint; NULL: variables began again */
+    char *checkpoint_dir, *checkpoint_path; /* where it begins, also after a failure */
+    int *workers;
+    hr_status (*init_fn)(hr_session *s, void *user, hr_error *err);
+    void *init_user;
+    hr_node init, local_init, ready; /* ready: may be none */
+    char *restored;                  /* the checkpoint; NULL: variables began again */
+    bool recovers;
+    bool in_step_fn;  /* which is repeated as a whole */
     bool ended;       /* no more runs */
     bool stopping;    /* hr_should_stop has said so */
     atomic_bool stop; /* asked for, by any thread */
     hr_run_request *request;
+    hr_run_stats *stats; /* of the last run, if a hook asked */
     hr_error error;
 };
 
@@ -38,6 +46,7 @@ struct hr_run_request {
     hr_node *fetch;
     hr_tensor *result;
     int fetches, fetch_capacity;
+    bool stats; /* what the nodes do is recorded */
 };
 
 /* Fills the session's variables and extras from a checkpoint. */

@@ -14,6 +14,8 @@ typedef struct logging_tensor {
     int count;
     int64_t runs;
     bool at_end, periodic, asked; /* asked: this run fetches them */
+    char *(*formatter)(const hr_logged_value *values, int count, void *user);
+    void *user;
 } logging_tensor;
 
 /* A line of the log, whose memory is large enough for all that is put into it. */
@@ -110,21 +112,48 @@ static void put_tensor(log_line *to, const hr_tensor *t)
     line_add(to, "%s", t->count > MAX_SHOWN ? " ...]" : "]");
 }
 
+/* The text of each value, with a 0 after it, then what the formatter makes of them. */
+static hr_status log_formatted(const logging_tensor *s, log_line *line, const hr_tensor *value, hr_error *err)
+{
+    hr_logged_value *logged = hr_calloc((size_t)s->count + 1, sizeof *logged);
+    if (!logged) return hr_no_memory(err, "values to log");
+    for (int i = 0; i < s->count; i++) {
+        logged[i] = (hr_logged_value){s->tensor[i].tag, line->text + line->at, &value[i]};
+        put_tensor(line, &value[i]);
+        line->at++;
+    }
+    char *text = s->formatter(logged, s->count, s->user);
+    hr_free(logged);
+    if (!text) return hr_no_memory(err, "a line of the log");
+    hr_log_message(HR_INFO, "%s", text);
+    hr_free(text);
+    return HR_OK;
+}
+
+static void log_plainly(const logging_tensor *s, log_line *line, const hr_tensor *value, bool again, double seconds)
+{
+    for (int i = 0; i < s->count; i++) {
+        line_add(line, "%s%s = ", i ? ", " : "", s->tensor[i].tag);
+        put_tensor(line, &value[i]);
+    }
+    if (again) line_add(line, " (%.3f sec)", seconds);
+    hr_log_message(HR_INFO, "%s", line->text);
+}
+
 static hr_status log_values(logging_tensor *s, hr_monitored_session *m, const hr_tensor *value, hr_error *err)
 {
     log_line line;
-    double seconds;
+    double seconds = 0;
     int64_t steps;
     HR_TRY(line_begin(&line, s, err));
     const bool again = hr_timer_update(&s->timer, s->runs, hr_monitored_now(m), &seconds, &steps);
-    for (int i = 0; i < s->count; i++) {
-        line_add(&line, "%s%s = ", i ? ", " : "", s->tensor[i].tag);
-        put_tensor(&line, &value[i]);
-    }
-    if (again) line_add(&line, " (%.3f sec)", seconds);
-    hr_log_message(HR_INFO, "%s", line.text);
+    hr_status st = HR_OK;
+    if (s->formatter)
+        st = log_formatted(s, &line, value, err);
+    else
+        log_plainly(s, &line, value, again, seconds);
     hr_free(line.text);
-    return HR_OK;
+    return st;
 }
 
 static hr_status logging_before_run(void *state, hr_monitored_session *m, hr_run_request *request, hr_error *err)
@@ -191,8 +220,11 @@ hr_hook *hr_logging_tensor_hook_with(const hr_logged *tensors, int count, const 
 {
     opts = &HR_OPTIONS(hr_logging_tensor_hook_opts, opts);
     if (count < 0 || (count > 0 && !tensors)) return hr_hook_refused();
-    logging_tensor s = {
-        .tensor = hr_memdup(tensors, (size_t)count * sizeof *tensors), .count = count, .at_end = opts->at_end};
+    logging_tensor s = {.tensor = hr_memdup(tensors, (size_t)count * sizeof *tensors),
+                        .count = count,
+                        .at_end = opts->at_end,
+                        .formatter = opts->formatter,
+                        .user = opts->user};
     s.timer.every_secs = opts->every_n_secs;
     s.timer.every_steps = opts->every_n_iter;
     s.periodic = opts->every_n_secs != 0 || opts->every_n_iter != 0;

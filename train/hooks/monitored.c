@@ -25,45 +25,109 @@ static hr_status begin_hooks(hr_monitored_session *m, hr_error *err)
     return failed ? failed->code : HR_OK;
 }
 
-static hr_status make_variables(hr_monitored_session *m, const hr_monitored_session_opts *o, hr_node init,
-                                hr_node local_init, hr_error *err)
+static hr_status keep_options(hr_monitored_session *m, const hr_monitored_session_opts *o, hr_error *err)
 {
-    char *path = NULL;
-    hr_status st = HR_OK;
-    if (o->checkpoint_path)
-        st = (path = hr_strdup(o->checkpoint_path)) ? HR_OK : hr_no_memory(err, "a path");
-    else if (o->checkpoint_dir)
-        st = hr_whole_checkpoint(o->checkpoint_dir, &path, err);
-    if (st != HR_OK) return st;
-    m->restored = path;
-    if (path) {
-        st = hr__monitored_restore(m, path, err);
-    } else {
-        st = hr_session_run(m->session, NULL, 0, &init, 1, NULL, err);
-        if (st == HR_OK && o->init_fn) st = o->init_fn(m->session, o->init_user, err);
-        for (int i = 0; i < m->extras && st == HR_OK; i++)
-            st = m->extra[i].restore(m->extra[i].user, (hr_view){NULL, -1}, err);
-    }
-    return st == HR_OK ? hr_session_run(m->session, NULL, 0, &local_init, 1, NULL, err) : st;
+    if (o->checkpoint_dir) m->checkpoint_dir = hr_strdup(o->checkpoint_dir);
+    if (o->checkpoint_path) m->checkpoint_path = hr_strdup(o->checkpoint_path);
+    if (o->workers) m->workers = hr_memdup(o->workers, sizeof *o->workers);
+    m->init_fn = o->init_fn;
+    m->init_user = o->init_user;
+    m->recovers = o->recovers;
+    const bool kept = !m->checkpoint_dir == !o->checkpoint_dir && !m->checkpoint_path == !o->checkpoint_path &&
+                      !m->workers == !o->workers;
+    return kept ? HR_OK : hr_no_memory(err, "the options of a session");
 }
 
-static hr_status open_session(hr_monitored_session *m, const hr_monitored_session_opts *o, hr_error *err)
+/* Their initial values, and whatever else there is before the first step. */
+static hr_status begin_variables(hr_monitored_session *m, hr_error *err)
 {
-    if (!m->graph)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.argument",
-                       "session: expected a graph, and arrays where there is a count, got NULL");
-    HR_TRY(begin_hooks(m, err));
-    hr_node init = hr_target(hr_global_variables_initializer(m->graph));
-    hr_node local_init = hr_target(hr_local_variables_initializer(m->graph));
-    m->session = hr_session_new(m->graph, .workers = o->workers);
+    HR_TRY(hr_session_run(m->session, NULL, 0, &m->init, 1, NULL, err));
+    if (m->init_fn) HR_TRY(m->init_fn(m->session, m->init_user, err));
+    for (int i = 0; i < m->extras; i++) HR_TRY(m->extra[i].restore(m->extra[i].user, (hr_view){NULL, -1}, err));
+    return HR_OK;
+}
+
+/* What ready_op gives are names of variables without a value. */
+static hr_status check_ready(hr_monitored_session *m, hr_error *err)
+{
+    hr_tensor missing;
+    if (!hr_node_exists(m->ready)) return HR_OK;
+    HR_TRY(hr_session_run(m->session, NULL, 0, &m->ready, 1, &missing, err));
+    hr_status st = HR_OK;
+    if (missing.dtype != HR_STRING)
+        st = hr_fail(err, HR_INVALID_ARGUMENT, "hooks.ready", "ready_op: expected strings, got %s",
+                     hr_dtype_name(missing.dtype));
+    else if (missing.count > 0)
+        st = hr_fail(err, HR_FAILED_PRECONDITION, "hooks.ready",
+                     "the session is not ready: expected no variable without a value, got %lld, first '%.*s'",
+                     (long long)missing.count, (int)((const hr_view *)missing.data)->size,
+                     ((const hr_view *)missing.data)->data);
+    hr_tensor_clear(&missing);
+    return st;
+}
+
+static hr_status make_variables(hr_monitored_session *m, hr_error *err)
+{
+    hr_free(m->restored);
+    m->restored = NULL;
+    if (m->checkpoint_path) {
+        m->restored = hr_strdup(m->checkpoint_path);
+        if (!m->restored) return hr_no_memory(err, "a path");
+    } else if (m->checkpoint_dir) {
+        HR_TRY(hr_whole_checkpoint(m->checkpoint_dir, &m->restored, err));
+    }
+    HR_TRY(m->restored ? hr__monitored_restore(m, m->restored, err) : begin_variables(m, err));
+    HR_TRY(hr_session_run(m->session, NULL, 0, &m->local_init, 1, NULL, err));
+    return check_ready(m, err);
+}
+
+/* A session in the place of the one before, which may have failed anywhere. */
+static hr_status create_session(hr_monitored_session *m, hr_error *err)
+{
+    hr_session_free(m->session);
+    m->session = hr_session_new(m->graph, .workers = m->workers);
     if (!m->session) return hr_no_memory(err, "a session");
-    HR_TRY(make_variables(m, o, init, local_init, err));
+    HR_TRY(make_variables(m, err));
     for (int i = 0; i < m->hooks; i++) {
         const hr_hook_kind *kind = m->hook[i]->kind;
         if (kind->after_create_session)
             HR_TRY(hook_returned(kind, kind->after_create_session(m->hook[i]->state, m, err), false, err));
     }
     return HR_OK;
+}
+
+static bool may_recover(const hr_monitored_session *m, hr_status st)
+{
+    return m->recovers && (st == HR_ABORTED || st == HR_UNAVAILABLE);
+}
+
+/* Forgets the failure. */
+static void begin_recovery(hr_monitored_session *m)
+{
+    hr_log_message(HR_WARNING, "the session is made anew, from the last checkpoint: %s", m->error.text);
+    m->error = (hr_error){0};
+    m->ended = false;
+}
+
+/* Until it succeeds, fails in another way, or is asked to stop. */
+static hr_status create_until_there(hr_monitored_session *m)
+{
+    hr_status st;
+    while (may_recover(m, st = create_session(m, &m->error)) && !atomic_load(&m->stop)) begin_recovery(m);
+    return st;
+}
+
+static hr_status open_session(hr_monitored_session *m, const hr_monitored_session_opts *o)
+{
+    if (!m->graph)
+        return hr_fail(&m->error, HR_INVALID_ARGUMENT, "hooks.argument",
+                       "session: expected a graph, and arrays where there is a count, got NULL");
+    HR_TRY(keep_options(m, o, &m->error));
+    HR_TRY(begin_hooks(m, &m->error));
+    m->init = o->init_op ? *o->init_op : hr_target(hr_global_variables_initializer(m->graph));
+    m->local_init = o->local_init_op ? *o->local_init_op : hr_target(hr_local_variables_initializer(m->graph));
+    m->ready = o->ready_op ? *o->ready_op : (hr_node){0};
+    return create_until_there(m);
 }
 
 static void free_session(hr_monitored_session *m)
@@ -76,6 +140,10 @@ static void free_session(hr_monitored_session *m)
         hr_free(m->request->result);
     }
     hr_free(m->request);
+    hr_run_stats_free(m->stats);
+    hr_free(m->checkpoint_dir);
+    hr_free(m->checkpoint_path);
+    hr_free(m->workers);
     hr_free(m->restored);
     hr_free(m->extra);
     hr_free(m->first);
@@ -116,7 +184,7 @@ hr_monitored_session *hr_monitored_session_new_with(hr_graph *g, hr_hook *const 
     m->user = o->user;
     if (count) memcpy(m->hook, hooks, (size_t)count * sizeof *hooks);
     if (extras) memcpy(m->extra, o->extra, (size_t)extras * sizeof *o->extra);
-    m->ended = open_session(m, o, &m->error) != HR_OK;
+    m->ended = open_session(m, o) != HR_OK;
     return m;
 }
 
@@ -181,12 +249,22 @@ hr_status hr_request_feed(hr_run_request *r, hr_node node, hr_tensor value, hr_e
     return HR_OK;
 }
 
+hr_status hr_request_stats(hr_run_request *r, hr_error *err)
+{
+    if (!r) return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.argument", "request: expected one, got NULL");
+    r->stats = true;
+    return HR_OK;
+}
+
 /* The caller's fetches come first, then each hook's. */
 static hr_status gather_requests(hr_monitored_session *m, const hr_feed *feeds, int feed_count, const hr_node *fetches,
                                  int fetch_count, hr_error *err)
 {
     hr_run_request *r = m->request;
     r->feeds = r->fetches = 0;
+    r->stats = false;
+    hr_run_stats_free(m->stats);
+    m->stats = NULL;
     for (int i = 0; i < feed_count; i++) HR_TRY(hr_request_feed(r, feeds[i].node, feeds[i].value, err));
     for (int i = 0; i < fetch_count; i++) HR_TRY(hr_request_fetch(r, fetches[i], err));
     for (int i = 0; i < m->hooks; i++) {
@@ -213,7 +291,8 @@ static hr_status run_once(hr_monitored_session *m, const hr_feed *feeds, int fee
 {
     hr_run_request *r = m->request;
     HR_TRY(gather_requests(m, feeds, feed_count, fetches, fetch_count, err));
-    HR_TRY(hr_session_run(m->session, r->feed, r->feeds, r->fetch, r->fetches, r->result, err));
+    HR_TRY(hr_session_run_with(m->session, r->feed, r->feeds, r->fetch, r->fetches, r->result,
+                               HR_RUN_OPTS(.stats = r->stats ? &m->stats : NULL), err));
     hr_status st = after_run(m, err);
     for (int i = 0; i < r->fetches; i++) {
         if (st == HR_OK && out && i < fetch_count)
@@ -224,21 +303,76 @@ static hr_status run_once(hr_monitored_session *m, const hr_feed *feeds, int fee
     return st;
 }
 
+/* HR_END: no more runs, which is no failure. */
+static hr_status may_run(const hr_monitored_session *m, hr_error *err)
+{
+    if (m->error.code && err) *err = m->error;
+    if (m->error.code) return m->error.code;
+    if (!m->ended && !m->stopping) return HR_OK;
+    return hr_fail(err, HR_END, "hooks.stopped", "the session was asked to stop");
+}
+
 /* Failures stick. The end of data, which a hook may report, is none: hooks will end. */
+static hr_status settle(hr_monitored_session *m, hr_status st, hr_error *err)
+{
+    if (st != HR_OK) m->ended = true;
+    m->error.code = st < 0 ? st : HR_OK;
+    if (st < 0 && err) *err = m->error;
+    return st;
+}
+
+/* `tries`: how often that was done for this call; a session that fails again and again can be stopped. */
+static bool should_recover(hr_monitored_session *m, hr_status st, int tries)
+{
+    return may_recover(m, st) && (tries == 0 || !atomic_load(&m->stop));
+}
+
+/* A new session. HR_OK: the call can be repeated. */
+static hr_status recover(hr_monitored_session *m)
+{
+    begin_recovery(m);
+    return create_until_there(m);
+}
+
 hr_status hr_monitored_run(hr_monitored_session *m, const hr_feed *feeds, int feed_count, const hr_node *fetches,
                            int fetch_count, hr_tensor *out, hr_error *err)
 {
     if (!m) return hr_no_memory(err, "a session");
     if ((feed_count > 0 && !feeds) || (fetch_count > 0 && !fetches))
         return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.argument", "session: expected feeds and fetches, got NULL");
-    hr_status st = m->error.code;
-    if (st == HR_OK && (m->ended || m->stopping))
-        return hr_fail(err, HR_END, "hooks.stopped", "the session was asked to stop");
-    if (st == HR_OK) st = run_once(m, feeds, feed_count, fetches, fetch_count, out, &m->error);
-    if (st != HR_OK) m->ended = true;
-    m->error.code = st < 0 ? st : HR_OK;
-    if (st < 0 && err) *err = m->error;
+    HR_TRY(may_run(m, err));
+    hr_status st = run_once(m, feeds, feed_count, fetches, fetch_count, out, &m->error);
+    for (int tries = 0; !m->in_step_fn && should_recover(m, st, tries); tries++) {
+        st = recover(m);
+        if (st == HR_OK) st = run_once(m, feeds, feed_count, fetches, fetch_count, out, &m->error);
+    }
+    return settle(m, st, err);
+}
+
+/* What a run within it has failed with sticks, even if the function says otherwise. */
+static hr_status call_step_fn(hr_monitored_session *m, hr_step_fn *fn, void *user)
+{
+    hr_error why = {0};
+    m->in_step_fn = true;
+    hr_status st = fn(m, user, &why);
+    m->in_step_fn = false;
+    if (m->error.code) return m->error.code;
+    if (st != HR_END) st = hr__descriptor_answer("a step function", "hooks.failed", st, &why);
+    if (st < 0) m->error = why;
     return st;
+}
+
+hr_status hr_run_step_fn(hr_monitored_session *m, hr_step_fn *fn, void *user, hr_error *err)
+{
+    if (!m) return hr_no_memory(err, "a session");
+    if (!fn) return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.argument", "session: expected a function, got NULL");
+    HR_TRY(may_run(m, err));
+    hr_status st = call_step_fn(m, fn, user);
+    for (int tries = 0; should_recover(m, st, tries); tries++) {
+        st = recover(m);
+        if (st == HR_OK) st = call_step_fn(m, fn, user);
+    }
+    return settle(m, st, err);
 }
 
 /* A request counts from here on only: a run whose input was taken already still happens. */
@@ -268,6 +402,8 @@ hr_graph *hr_monitored_graph(hr_monitored_session *m) { return m ? m->graph : NU
 double hr_monitored_now(const hr_monitored_session *m) { return m ? m->now(m->user) : 0; }
 bool hr_monitored_restored(const hr_monitored_session *m) { return m && m->restored; }
 const char *hr_monitored_checkpoint(const hr_monitored_session *m) { return m ? m->restored : NULL; }
+
+const hr_run_stats *hr_monitored_stats(const hr_monitored_session *m) { return m ? m->stats : NULL; }
 
 hr_status hr_monitored_step(hr_monitored_session *m, int64_t *step, hr_error *err)
 {

@@ -34,8 +34,10 @@ static hr_status count_after_run(void *state, hr_monitored_session *m, const hr_
 
 static hr_status count_begin(void *state, hr_graph *g, hr_error *err)
 {
+    const step_counter *s = state;
     hr_global_step(g);
-    return hr_timer_check(&((step_counter *)state)->timer, "step_counter", err);
+    HR_TRY(hr_timer_check(&s->timer, "step_counter", err));
+    return s->writer ? hr_summary_writer_begin(s->writer, g, err) : HR_OK;
 }
 
 static void count_release(void *state) { hr_summary_writer_unref(((step_counter *)state)->writer); }

@@ -66,7 +66,8 @@ static hr_status summary_begin(void *state, hr_graph *g, hr_error *err)
     for (int i = 0; i < s->count; i++)
         if (!s->summary || !s->summary[i].tag) return hr_no_memory(err, "summaries");
     if (!s->writer || !s->value) return hr_no_memory(err, "summaries");
-    return hr_timer_check(&s->timer, "summary_saver", err);
+    HR_TRY(hr_timer_check(&s->timer, "summary_saver", err));
+    return hr_summary_writer_begin(s->writer, g, err);
 }
 
 static const hr_hook_kind summary_saver_kind = {

@@ -52,8 +52,10 @@ HR_API hr_status hr_event_histogram(hr_event_writer *writer, const char *tag, co
 HR_API hr_status hr_event_text(hr_event_writer *writer, const char *tag, const char *text, int64_t step, hr_error *err);
 /* Writes a graph; `graph_def` is a serialized GraphDef. */
 HR_API hr_status hr_event_graph(hr_event_writer *writer, hr_view graph_def, hr_error *err);
+/* Writes a graph with its variables and collections; `meta_graph_def` is a serialized MetaGraphDef. */
 HR_API hr_status hr_event_meta_graph(hr_event_writer *writer, hr_view meta_graph_def, int64_t step, hr_error *err);
-/* Writes what a traced run took; `run_metadata` is a serialized RunMetadata. A tag that this writer has used for another
+/* Writes what a traced run took; `run_metadata` is a serialized RunMetadata, as hr_run_stats_export gives
+ * it. A tag that this writer has used for another
  * is refused, "summary.tag". */
 HR_API hr_status hr_event_run_metadata(hr_event_writer *writer, const char *tag, hr_view run_metadata, int64_t step,
                                        hr_error *err);

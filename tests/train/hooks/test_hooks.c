@@ -379,8 +379,8 @@ static void slashes_after_a_folder_change_no_name(void **state)
         text[size] = '\0';
         assert_null(strchr(text, '/'));
         free(text);
-        /* two checkpoints, the state file, an event file of each round */
-        assert_int_equal(files_in("slash", true), 2 * 2 + 1 + round + 1);
+        /* two checkpoints of three files, the state file, the graph, an event file of each round */
+        assert_int_equal(files_in("slash", true), 2 * 3 + 2 + round + 1);
     }
 }
 
