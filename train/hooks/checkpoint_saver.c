@@ -88,7 +88,6 @@ static hr_status saver_begin(void *state, hr_graph *g, hr_error *err)
     hr_global_step(g);
     if (!s->dir || !s->basename) return hr_no_memory(err, "a checkpoint saver");
     HR_TRY(hr_timer_check(&s->timer, "checkpoint_saver", err));
-    if (s->writer) HR_TRY(hr_summary_writer_begin(s->writer, g, err));
     return s->listener.begin ? s->listener.begin(s->listener.user, g, err) : HR_OK;
 }
 
@@ -102,6 +101,7 @@ static hr_status saver_after_create_session(void *state, hr_monitored_session *m
     HR_TRY(hr_saver_open(s->dir, &s->saver, err, .max_to_keep = &s->max_to_keep, .keep_every_n_hours = s->hours,
                          .relative_paths = true, .make_folder = true));
     if (hr_monitored_restored(m)) HR_TRY(hr_saver_recover(s->saver, hr_monitored_checkpoint(m), err));
+    if (s->writer) HR_TRY(hr_summary_writer_begin(s->writer, hr_monitored_graph(m), err));
     HR_TRY(write_graph_def(s, hr_monitored_graph(m), err));
     return save_now(s, m, step, err);
 }

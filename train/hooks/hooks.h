@@ -240,7 +240,8 @@ HR_API hr_summary_writer *hr_summary_writer_ref(hr_summary_writer *w); /* gives 
 HR_API void hr_summary_writer_unref(hr_summary_writer *w);             /* drops a reference. NULL: nothing */
 /* For hooks: opens the event file at the first call. Lends *events as long as `w` lives. */
 HR_API hr_status hr_summary_writer_open(hr_summary_writer *w, hr_event_writer **events, hr_error *err);
-/* For begin: opens the event file. The first call also writes the graph as it is then, as TensorFlow's FileWriter. */
+/* For after_create_session, so that a training that is refused leaves no file: opens the event file. The first call
+ * also writes the graph as it is then, as TensorFlow's FileWriter. */
 HR_API hr_status hr_summary_writer_begin(hr_summary_writer *w, const hr_graph *g, hr_error *err);
 /* Writes the graph as it is now: an event with its GraphDef and one with its MetaGraphDef. */
 HR_API hr_status hr_summary_writer_graph(hr_summary_writer *w, const hr_graph *g, hr_error *err);

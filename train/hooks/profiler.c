@@ -21,8 +21,13 @@ static hr_status profiler_begin(void *state, hr_graph *g, hr_error *err)
     const profiler *s = state;
     hr_global_step(g);
     if (!s->dir) return hr_no_memory(err, "a profiler");
-    HR_TRY(hr_timer_check(&s->timer, "profiler", err));
-    return s->writer ? hr_summary_writer_begin(s->writer, g, err) : HR_OK;
+    return hr_timer_check(&s->timer, "profiler", err);
+}
+
+static hr_status profiler_after_create_session(void *state, hr_monitored_session *m, hr_error *err)
+{
+    const profiler *s = state;
+    return s->writer ? hr_summary_writer_begin(s->writer, hr_monitored_graph(m), err) : HR_OK;
 }
 
 static hr_status profiler_before_run(void *state, hr_monitored_session *m, hr_run_request *request, hr_error *err)
@@ -89,6 +94,7 @@ static const hr_hook_kind profiler_kind = {
     .name = "profiler",
     .state_size = sizeof(profiler),
     .begin = profiler_begin,
+    .after_create_session = profiler_after_create_session,
     .before_run = profiler_before_run,
     .after_run = profiler_after_run,
     .release = profiler_release,

@@ -34,10 +34,14 @@ static hr_status count_after_run(void *state, hr_monitored_session *m, const hr_
 
 static hr_status count_begin(void *state, hr_graph *g, hr_error *err)
 {
-    const step_counter *s = state;
     hr_global_step(g);
-    HR_TRY(hr_timer_check(&s->timer, "step_counter", err));
-    return s->writer ? hr_summary_writer_begin(s->writer, g, err) : HR_OK;
+    return hr_timer_check(&((step_counter *)state)->timer, "step_counter", err);
+}
+
+static hr_status count_after_create_session(void *state, hr_monitored_session *m, hr_error *err)
+{
+    const step_counter *s = state;
+    return s->writer ? hr_summary_writer_begin(s->writer, hr_monitored_graph(m), err) : HR_OK;
 }
 
 static void count_release(void *state) { hr_summary_writer_unref(((step_counter *)state)->writer); }
@@ -47,6 +51,7 @@ static const hr_hook_kind step_counter_kind = {
     .name = "step_counter",
     .state_size = sizeof(step_counter),
     .begin = count_begin,
+    .after_create_session = count_after_create_session,
     .after_run = count_after_run,
     .release = count_release,
 };

@@ -66,8 +66,12 @@ static hr_status summary_begin(void *state, hr_graph *g, hr_error *err)
     for (int i = 0; i < s->count; i++)
         if (!s->summary || !s->summary[i].tag) return hr_no_memory(err, "summaries");
     if (!s->writer || !s->value) return hr_no_memory(err, "summaries");
-    HR_TRY(hr_timer_check(&s->timer, "summary_saver", err));
-    return hr_summary_writer_begin(s->writer, g, err);
+    return hr_timer_check(&s->timer, "summary_saver", err);
+}
+
+static hr_status summary_after_create_session(void *state, hr_monitored_session *m, hr_error *err)
+{
+    return hr_summary_writer_begin(((summary_saver *)state)->writer, hr_monitored_graph(m), err);
 }
 
 static const hr_hook_kind summary_saver_kind = {
@@ -75,6 +79,7 @@ static const hr_hook_kind summary_saver_kind = {
     .name = "summary_saver",
     .state_size = sizeof(summary_saver),
     .begin = summary_begin,
+    .after_create_session = summary_after_create_session,
     .before_run = summary_before_run,
     .after_run = summary_after_run,
     .release = summary_release,

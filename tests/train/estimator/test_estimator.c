@@ -184,7 +184,8 @@ static void a_training_leaves_checkpoints_and_events(void **state)
     write_rows("data", ROWS);
     remove_folder("deep");
     train_well(&spec, &in, (hr_train_opts){.steps = 10}, NULL);
-    assert_int_equal(files_with("deep/er/model", "model.ckpt-"), 8); /* of steps 0, 4, 8, 10: two files each */
+    assert_int_equal(files_with("deep/er/model", "model.ckpt-"), 12); /* of steps 0, 4, 8, 10: three files each */
+    assert_true(exists("deep/er/model/graph.pbtxt"));
     assert_int_equal(files_with("deep/er/model", "tfevents"), 1);
     assert_true(exists("deep/er/model/model.ckpt-10.index"));
     assert_true(exists("deep/er/model/checkpoint"));

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <headrace/checkpoint.h>
 #include <headrace/hooks.h>
+#include <headrace/meta_graph.h>
 #include <headrace/ops.h>
 #include <math.h>
 #include <stdio.h>
@@ -517,6 +518,11 @@ static void intervals_are_checked(void **state)
         hr_logging_tensor_hook(&what, 1, .every_n_iter = -2, .at_end = true),
         hr_summary_saver_hook(w, &summary, 1, .save_steps = 0),
         hr_step_counter_hook(.every_n_steps = 1, .every_n_secs = 1),
+        hr_profiler_hook("unused", .save_steps = 1, .save_secs = 1),
+        hr_profiler_hook(NULL, .save_steps = 1),
+        hr_feed_fn_hook(NULL, NULL),
+        hr_final_ops_hook(NULL, 1, NULL),
+        hr_final_ops_hook(&c.loss, 1, NULL, .feed_count = 1),
         hr_stop_at_step_hook(.num_steps = 1, .last_step = 1),
     };
     hr_summary_writer_unref(w);
@@ -547,7 +553,240 @@ static void summaries_must_be_floats(void **state)
     hr_graph_free(c.graph);
 }
 
+/* ---- graphs, feeds, final values, profiles ---- */
+
+static void a_graph_beside_checkpoints_runs_with_their_values(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    counting c = new_counting();
+    hr_hook *hook = hr_checkpoint_saver_hook("graphs", .save_steps = 2);
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
+    for (int i = 0; i < 4; i++) assert_ok(run(m, &c, &err), &err);
+    assert_ok(hr_monitored_session_close(m, false, &err), &err);
+    hr_graph_free(c.graph);
+    hr_graph *g = hr_graph_new();
+    assert_ok(hr_meta_graph_read(g, "graphs/model.ckpt-4.meta", NULL, &err), &err);
+    hr_session *s = hr_session_new(g);
+    assert_ok(hr_session_restore(s, "graphs/model.ckpt-4", NULL, &err), &err);
+    hr_tensor total;
+    assert_ok(hr_session_get(s, hr_variable_named(g, "total")->handle, &total, &err), &err);
+    assert_exactly(*(const float *)total.data, 2);
+    hr_tensor_clear(&total);
+    hr_session_free(s);
+    hr_graph_free(g);
+    g = hr_graph_new();
+    assert_ok(hr_graph_read(g, "graphs/graph.pbtxt", &err), &err);
+    assert_true(hr_node_exists(hr_graph_node(g, "total")));
+    hr_graph_free(g);
+}
+
+static hr_status feed_two(hr_run_request *request, void *user, hr_error *err)
+{
+    static const float two = 2;
+    const counting *c = user;
+    return hr_request_feed(request, c->loss, hr_tensor_of(HR_FLOAT, HR_SCALAR, &two), err);
+}
+
+static hr_status feed_nothing_more(hr_run_request *request, void *user, hr_error *err)
+{
+    (void)request, (void)user, (void)err;
+    return HR_END;
+}
+
+static void final_values_are_those_of_fed_runs(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    const float ten = 10;
+    hr_tensor out[2];
+    counting c = new_counting();
+    const hr_node ops[] = {hr_add(c.total, c.loss), hr_target(c.train)};
+    const hr_feed feed = {c.loss, hr_tensor_of(HR_FLOAT, HR_SCALAR, &ten)};
+    hr_hook *hooks[] = {hr_feed_fn_hook(feed_two, &c), hr_final_ops_hook(ops, 1, out, .feeds = &feed, .feed_count = 1)};
+    assert_null(out[0].data);
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, hooks, 2);
+    for (int i = 0; i < 3; i++) assert_ok(run(m, &c, &err), &err);
+    assert_ok(hr_monitored_session_close(m, false, &err), &err);
+    assert_exactly(*(const float *)out[0].data, 3 * 2 + 10);
+    hr_tensor_clear(&out[0]);
+    hr_graph_free(c.graph);
+}
+
+static void a_feed_function_may_end_the_training(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    counting c = new_counting();
+    hr_hook *hook = hr_feed_fn_hook(feed_nothing_more, NULL);
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
+    assert_status(run(m, &c, &err), HR_END);
+    assert_true(hr_should_stop(m));
+    assert_ok(hr_monitored_session_close(m, false, &err), &err);
+    hr_graph_free(c.graph);
+}
+
+static void a_profile_names_the_nodes_of_its_step(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    counting c = new_counting();
+    empty_folder("profiles");
+    run_hook(hr_profiler_hook("profiles", .save_secs = 1), &c, 5); /* half a second a run */
+    assert_int_equal(files_in("profiles", true), 2);
+    size_t size;
+    char *text = read_whole_file("profiles/timeline-3.json", &size);
+    text[size] = '\0';
+    assert_text_contains(text, "AssignAddVariableOp");
+    free(text);
+    text = read_whole_file("profiles/timeline-5.json", &size);
+    free(text);
+    hr_graph_free(c.graph);
+    assert_null(hr_monitored_stats(NULL));
+    assert_status(hr_request_stats(NULL, &err), HR_INVALID_ARGUMENT);
+}
+
+/* ---- sessions that recover ---- */
+
+/* Fails at chosen runs, before or after them. */
+typedef struct preemption {
+    int created, runs, fail_at, fail_again_at;
+    hr_status with;
+} preemption;
+
+static hr_status preempt_created(void *state, hr_monitored_session *m, hr_error *err)
+{
+    (void)m, (void)err;
+    (*(preemption **)state)->created++;
+    return HR_OK;
+}
+
+static hr_status preempt_after(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
+{
+    preemption *p = *(preemption **)state;
+    (void)m, (void)results;
+    p->runs++;
+    if (p->runs != p->fail_at && p->runs != p->fail_again_at) return HR_OK;
+    return hr_fail(err, p->with, "test.preempted", "preempted");
+}
+
+static const hr_hook_kind preemption_kind = {
+    .head = HR_HOOK_HEAD,
+    .name = "preemption",
+    .state_size = sizeof(preemption *),
+    .after_create_session = preempt_created,
+    .after_run = preempt_after,
+};
+
+static void a_session_goes_on_from_its_checkpoint(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    counting c = new_counting();
+    preemption p = {.fail_at = 4, .fail_again_at = 5, .with = HR_UNAVAILABLE}, *pointer = &p;
+    empty_folder("recovers");
+    hr_hook *hooks[] = {hr_checkpoint_saver_hook("recovers", .save_steps = 2), hr_hook_new(&preemption_kind, &pointer)};
+    hr_monitored_session *m =
+        hr_monitored_session_new(c.graph, hooks, 2, .checkpoint_dir = "recovers", .recovers = true);
+    for (int i = 0; i < 3; i++) assert_ok(run(m, &c, &err), &err);
+    assert_ok(run(m, &c, &err), &err); /* at step 4, saved, then at 5, lost; 4 and 5 again */
+    assert_int_equal(step_of(m), 5);
+    assert_int_equal(p.created, 3);
+    assert_int_equal(p.runs, 6);
+    assert_string_equal(hr_monitored_checkpoint(m), "recovers/model.ckpt-4");
+    assert_ok(hr_monitored_session_close(m, false, &err), &err);
+    hr_graph_free(c.graph);
+}
+
+/* A stop that was asked for outlives the recovery, and ends a session that fails again and again. */
+static void a_session_that_never_recovers_can_be_stopped(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    counting c = new_counting();
+    preemption p = {.fail_at = 1, .fail_again_at = 2, .with = HR_ABORTED}, *pointer = &p;
+    hr_hook *hook = hr_hook_new(&preemption_kind, &pointer);
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1, .recovers = true);
+    hr_request_stop(m);
+    assert_status(run(m, &c, &err), HR_ABORTED);
+    assert_int_equal(p.runs, 2);
+    assert_status(hr_monitored_session_close(m, false, &err), HR_ABORTED);
+    hr_graph_free(c.graph);
+}
+
+typedef struct two_runs {
+    const counting *c;
+    int calls;
+    bool end, hides;
+} two_runs;
+
+static hr_status run_twice(hr_monitored_session *m, void *user, hr_error *err)
+{
+    two_runs *t = user;
+    t->calls++;
+    HR_TRY(hr_session_run(hr_monitored_raw(m), NULL, 0, &t->c->train, 1, NULL, err));
+    const hr_status st = run(m, t->c, err);
+    if (t->hides) return HR_OK;
+    return t->end && st == HR_OK ? HR_END : st;
+}
+
+static void a_step_function_is_repeated_as_a_whole(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    for (int hides = 0; hides < 2; hides++) {
+        counting c = new_counting();
+        preemption p = {.fail_at = 2, .with = HR_ABORTED}, *pointer = &p;
+        two_runs t = {.c = &c, .hides = hides};
+        hr_hook *hook = hr_hook_new(&preemption_kind, &pointer);
+        hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1, .recovers = true);
+        assert_ok(hr_run_step_fn(m, run_twice, &t, &err), &err);
+        assert_int_equal(step_of(m), 2);
+        assert_ok(hr_run_step_fn(m, run_twice, &t, &err), &err); /* begins again: there is no checkpoint */
+        assert_int_equal(step_of(m), 2);
+        assert_int_equal(t.calls, 3);
+        t.end = true;
+        t.hides = false;
+        assert_status(hr_run_step_fn(m, run_twice, &t, &err), HR_END);
+        assert_true(hr_should_stop(m));
+        assert_status(hr_run_step_fn(m, run_twice, &t, &err), HR_END);
+        assert_int_equal(t.calls, 4);
+        assert_status(hr_run_step_fn(m, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+        assert_ok(hr_monitored_session_close(m, false, &err), &err);
+        hr_graph_free(c.graph);
+    }
+}
+
+static void ops_of_the_callers_own_make_a_session_ready(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    for (int all = 0; all < 2; all++) {
+        counting c = new_counting();
+        hr_node init[] = {hr_assign(c.total, hr_scalar(c.graph, HR_FLOAT, 7)),
+                          hr_assign(hr_global_step(c.graph), hr_scalar(c.graph, HR_INT64, 3))};
+        const hr_node group = hr_target(hr_group(c.graph, init, 1 + all, "my_init"));
+        const hr_node missing = hr_report_uninitialized_variables(c.graph, HR_GLOBAL_VARIABLES);
+        hr_monitored_session *m = hr_monitored_session_new(c.graph, NULL, 0, .init_op = &group, .ready_op = &missing);
+        if (all) {
+            assert_int_equal(step_of(m), 3);
+            assert_ok(hr_monitored_session_close(m, false, &err), &err);
+        } else {
+            assert_status(hr_monitored_session_close(m, false, &err), HR_FAILED_PRECONDITION);
+            assert_string_equal(err.kind, "hooks.ready");
+            assert_text_contains(err.text, "global_step");
+        }
+        hr_graph_free(c.graph);
+    }
+}
+
 /* ---- lack of memory ---- */
+
+static char *first_text(const hr_logged_value *values, int count, void *user)
+{
+    (void)user;
+    return hr_strdup(count ? values[0].text : "");
+}
 
 static hr_status use_everything(hr_error *err)
 {
@@ -556,17 +795,22 @@ static hr_status use_everything(hr_error *err)
     hr_logged what = {"loss", c.loss};
     hr_summarised summary = {.tag = "loss", .node = c.loss};
     hr_summary_writer *w = hr_summary_writer_new("memory");
-    hr_hook *hooks[] = {hr_step_counter_hook(.every_n_steps = 1, .writer = w),
+    hr_tensor final;
+    hr_hook *hooks[] = {hr_profiler_hook("memory", .save_steps = 1, .writer = w),
+                        hr_final_ops_hook(&c.loss, 1, &final),
+                        hr_logging_tensor_hook(&what, 1, .every_n_iter = 1, .formatter = first_text),
+                        hr_step_counter_hook(.every_n_steps = 1, .writer = w),
                         hr_summary_saver_hook(w, &summary, 1, .save_steps = 1),
                         hr_checkpoint_saver_hook("memory", .save_steps = 1, .writer = w),
                         hr_nan_tensor_hook(c.loss),
                         hr_logging_tensor_hook(&what, 1, .every_n_iter = 1),
                         hr_stop_at_step_hook(.num_steps = 2)};
     hr_summary_writer_unref(w);
-    hr_monitored_session *m = hr_monitored_session_new(c.graph, hooks, 6, .checkpoint_dir = "memory");
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, hooks, 9, .checkpoint_dir = "memory", .recovers = true);
     hr_status st = m ? HR_OK : HR_RESOURCE_EXHAUSTED;
     while (m && st == HR_OK && !hr_should_stop(m)) st = run(m, &c, err);
     if (m) st = hr_monitored_session_close(m, false, err);
+    hr_tensor_clear(&final);
     hr_graph_free(c.graph);
     return st;
 }
@@ -611,6 +855,14 @@ int main(void)
         cmocka_unit_test(the_counter_logs_steps_a_second),
         cmocka_unit_test(intervals_are_checked),
         cmocka_unit_test(summaries_must_be_floats),
+        cmocka_unit_test(a_graph_beside_checkpoints_runs_with_their_values),
+        cmocka_unit_test(final_values_are_those_of_fed_runs),
+        cmocka_unit_test(a_feed_function_may_end_the_training),
+        cmocka_unit_test(a_profile_names_the_nodes_of_its_step),
+        cmocka_unit_test(a_session_goes_on_from_its_checkpoint),
+        cmocka_unit_test(a_session_that_never_recovers_can_be_stopped),
+        cmocka_unit_test(a_step_function_is_repeated_as_a_whole),
+        cmocka_unit_test(ops_of_the_callers_own_make_a_session_ready),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
