@@ -14,6 +14,7 @@ typedef struct checkpoint_saver {
     hr_summary_writer *writer; /* its own reference, or NULL */
     hr_saver_listener listener;
     bool no_graph_def;
+    int64_t before; /* global_step before this run */
 } checkpoint_saver;
 
 /* ---- the graph ---- */
@@ -106,13 +107,22 @@ static hr_status saver_after_create_session(void *state, hr_monitored_session *m
     return save_now(s, m, step, err);
 }
 
+static hr_status saver_before_run(void *state, hr_monitored_session *m, hr_run_request *request, hr_error *err)
+{
+    (void)request;
+    return hr_monitored_step(m, &((checkpoint_saver *)state)->before, err);
+}
+
+/* As TensorFlow: one step on is looked at first, then the true one, which is that or more. */
 static hr_status saver_after_run(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
 {
     checkpoint_saver *s = state;
+    const double now = hr_monitored_now(m);
     int64_t step;
     (void)results;
+    if (!hr_timer_due(&s->timer, s->before + 1, now)) return HR_OK;
     HR_TRY(hr_monitored_step(m, &step, err));
-    return hr_timer_due(&s->timer, step, hr_monitored_now(m)) ? save_now(s, m, step, err) : HR_OK;
+    return hr_timer_due(&s->timer, step, now) ? save_now(s, m, step, err) : HR_OK;
 }
 
 static hr_status saver_end(void *state, hr_monitored_session *m, hr_error *err)
@@ -139,6 +149,7 @@ static const hr_hook_kind checkpoint_saver_kind = {
     .state_size = sizeof(checkpoint_saver),
     .begin = saver_begin,
     .after_create_session = saver_after_create_session,
+    .before_run = saver_before_run,
     .after_run = saver_after_run,
     .end = saver_end,
     .release = saver_release,

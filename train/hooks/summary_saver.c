@@ -8,15 +8,16 @@ typedef struct summary_saver {
     hr_summarised *summary;    /* copies */
     hr_summary_value *value;   /* of one event */
     int count;
-    bool asked; /* this run fetches them */
+    int64_t before;    /* global_step before this run */
+    int64_t next_step; /* what the run before it left to expect; -1: there was none */
+    bool asked;        /* this run fetches them */
 } summary_saver;
 
 static hr_status summary_before_run(void *state, hr_monitored_session *m, hr_run_request *request, hr_error *err)
 {
     summary_saver *s = state;
-    int64_t step;
-    HR_TRY(hr_monitored_step(m, &step, err));
-    s->asked = !s->timer.triggered || hr_timer_due(&s->timer, step + 1, hr_monitored_now(m));
+    HR_TRY(hr_monitored_step(m, &s->before, err));
+    s->asked = s->next_step < 0 || hr_timer_due(&s->timer, s->next_step, hr_monitored_now(m));
     for (int i = 0; i < s->count && s->asked; i++) HR_TRY(hr_request_fetch(request, s->summary[i].node, err));
     return HR_OK;
 }
@@ -41,11 +42,14 @@ static hr_status summary_after_run(void *state, hr_monitored_session *m, const h
     summary_saver *s = state;
     int64_t step, steps;
     double seconds;
-    if (!s->asked) return HR_OK;
     hr_event_writer *events;
+    const bool first = s->next_step < 0;
+    s->next_step = s->before + 2;
+    if (!s->asked) return HR_OK;
     HR_TRY(hr_monitored_step(m, &step, err));
+    s->next_step = step + 1;
     HR_TRY(hr_summary_writer_open(s->writer, &events, err));
-    if (!s->timer.triggered) HR_TRY(hr_event_session(events, HR_SESSION_START, NULL, step, err));
+    if (first) HR_TRY(hr_event_session(events, HR_SESSION_START, NULL, step, err));
     hr_timer_update(&s->timer, step, hr_monitored_now(m), &seconds, &steps);
     return summary_write_values(s, events, results, step, err);
 }
@@ -91,7 +95,7 @@ hr_hook *hr_summary_saver_hook_with(hr_summary_writer *w, const hr_summarised *s
     opts = &HR_OPTIONS(hr_summary_saver_hook_opts, opts);
     if (!w) return hr_hook_lost(); /* a writer is NULL for lack of memory alone */
     if (count < 0 || (count > 0 && !summaries)) return hr_hook_refused();
-    summary_saver s = {.writer = hr_summary_writer_ref(w), .count = count};
+    summary_saver s = {.writer = hr_summary_writer_ref(w), .count = count, .next_step = -1};
     s.timer.every_secs = opts->save_secs;
     s.timer.every_steps = opts->save_steps;
     s.value = hr_calloc((size_t)count + 1, sizeof *s.value);

@@ -59,6 +59,11 @@ static hr_status write_exported(hr_event_writer *events, write_graph *write, hr_
     return st;
 }
 
+static hr_status write_meta_graph(hr_event_writer *events, hr_view bytes, hr_error *err)
+{
+    return hr_event_meta_graph(events, bytes, 0, err);
+}
+
 hr_status hr_summary_writer_graph(hr_summary_writer *w, const hr_graph *g, hr_error *err)
 {
     hr_event_writer *events;
@@ -68,7 +73,7 @@ hr_status hr_summary_writer_graph(hr_summary_writer *w, const hr_graph *g, hr_er
     hr_status st = hr_graph_export(g, &bytes, &size, err, .text = false);
     HR_TRY(write_exported(events, hr_event_graph, st, bytes, size, err));
     st = hr_meta_graph_export(g, NULL, &bytes, &size, err, .text = false);
-    return write_exported(events, hr_event_meta_graph, st, bytes, size, err);
+    return write_exported(events, write_meta_graph, st, bytes, size, err);
 }
 
 hr_status hr_summary_writer_begin(hr_summary_writer *w, const hr_graph *g, hr_error *err)

@@ -646,6 +646,26 @@ static void a_profile_names_the_nodes_of_its_step(void **state)
     assert_status(hr_request_stats(NULL, &err), HR_INVALID_ARGUMENT);
 }
 
+/* TensorFlow asks about the step after the one before the run, and about the true one only if that is due. */
+static void runs_of_three_steps_are_seen_as_tensorflow_sees_them(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    struct stat about;
+    counting c = new_counting();
+    c.train = hr_target(hr_assign_add(hr_global_step(c.graph), hr_scalar(c.graph, HR_INT64, 3)));
+    empty_folder("threes");
+    hr_hook *hooks[] = {hr_checkpoint_saver_hook("threes", .save_steps = 2), hr_stop_at_step_hook(.last_step = 9)};
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, hooks, 2);
+    int runs = 0;
+    for (; !hr_should_stop(m); runs++) assert_ok(run(m, &c, &err), &err);
+    assert_int_equal(runs, 4); /* 9 is seen before the fourth run */
+    assert_ok(hr_monitored_session_close(m, false, &err), &err);
+    assert_int_not_equal(stat("threes/model.ckpt-3.index", &about), 0);
+    assert_int_equal(stat("threes/model.ckpt-6.index", &about), 0);
+    hr_graph_free(c.graph);
+}
+
 /* ---- sessions that recover ---- */
 
 /* Fails at chosen runs, before or after them. */
@@ -859,6 +879,7 @@ int main(void)
         cmocka_unit_test(final_values_are_those_of_fed_runs),
         cmocka_unit_test(a_feed_function_may_end_the_training),
         cmocka_unit_test(a_profile_names_the_nodes_of_its_step),
+        cmocka_unit_test(runs_of_three_steps_are_seen_as_tensorflow_sees_them),
         cmocka_unit_test(a_session_goes_on_from_its_checkpoint),
         cmocka_unit_test(a_session_that_never_recovers_can_be_stopped),
         cmocka_unit_test(a_step_function_is_repeated_as_a_whole),
