@@ -121,6 +121,10 @@ typedef struct hr_saver_opts {
     double (*now)(void *user);  /* seconds since 1970; default: the clock */
     void *user;
     bool make_folder; /* creates the folder; default: it must exist when a checkpoint is written */
+    /* Keeps as tf.train.CheckpointManager does: the state file has the times of saving, one is kept for ever if it was
+     * saved keep_every_n_hours or more after the one kept before (default: none is), as many are removed as are too
+     * many, and with max_to_keep 0 all are listed. hr_saver_recover goes on with the times of the state file. */
+    bool manager;
 } hr_saver_opts;
 HR_API hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opts, hr_saver **out, hr_error *err);
 #define hr_saver_open(folder, out, ...) HR_SAVER_OPEN_(folder, out, __VA_ARGS__, .struct_size = sizeof(hr_saver_opts))

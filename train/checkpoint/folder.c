@@ -65,8 +65,7 @@ char *hr__checkpoint_seen_from(const char *folder, const char *prefix)
     return seen;
 }
 
-/* A name of the state file as a prefix: relative ones count from the folder. Gives; NULL: no memory. */
-static char *folder_prefix(const char *folder, const char *name)
+char *hr__checkpoint_prefix_of(const char *folder, const char *name)
 {
     char *path = hr__path_in(folder, name), *seen = path ? hr__checkpoint_seen_from(folder, path) : NULL;
     hr_free(path);
@@ -117,10 +116,12 @@ static hr_status list_state(const char *folder, hr__checkpoint_list *out, hr_err
     hr_status st = hr__state_read(path, &state, &there, err);
     hr_free(path);
     if (st != HR_OK) return st;
-    if (state.unlisted && !(out->unlisted = folder_prefix(folder, state.unlisted))) st = hr_no_memory(err, "a path");
-    if (state.latest && st == HR_OK) st = list_add(out, out->count, folder_prefix(folder, state.latest), err);
+    if (state.unlisted && !(out->unlisted = hr__checkpoint_prefix_of(folder, state.unlisted)))
+        st = hr_no_memory(err, "a path");
+    if (state.latest && st == HR_OK)
+        st = list_add(out, out->count, hr__checkpoint_prefix_of(folder, state.latest), err);
     for (int i = state.count; i-- > 0 && st == HR_OK;)
-        st = list_add(out, out->count, folder_prefix(folder, state.all[i]), err);
+        st = list_add(out, out->count, hr__checkpoint_prefix_of(folder, state.all[i]), err);
     hr__state_clear(&state);
     return st;
 }

@@ -32,6 +32,9 @@ bool hr__checkpoint_lies_in(const char *folder, const char *prefix);
  * otherwise: each checkpoint of a folder has one text. Gives; NULL: no memory. */
 char *hr__checkpoint_seen_from(const char *folder, const char *prefix);
 
+/* A name of the state file as a prefix: relative ones count from the folder. Gives; NULL: no memory. */
+char *hr__checkpoint_prefix_of(const char *folder, const char *name);
+
 /* Calls `visit` with the path of each file of the checkpoint that is there: P.index, P.meta, P.data-DDDDD-of-DDDDD.
  * A folder that cannot be read holds none. */
 hr_status hr__checkpoint_each_file(const char *prefix, hr_status (*visit)(const char *path, void *user, hr_error *err),

@@ -21,7 +21,8 @@ struct hr_saver {
     char *folder;
     int64_t max_to_keep;
     double hours, next_kept; /* a checkpoint saved after next_kept stays for ever */
-    bool relative;
+    bool relative, manager;
+    double preserved; /* of a manager: when the last one that stays for ever was saved */
     double (*now)(void *user);
     void *user;
     kept *list; /* oldest first */
@@ -49,11 +50,13 @@ hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opts, hr_s
     hr_saver *s = *out = hr_calloc(1, sizeof *s);
     if (!s) return hr_no_memory(err, "a saver");
     s->max_to_keep = opts->max_to_keep ? *opts->max_to_keep : 5;
-    s->hours = opts->keep_every_n_hours > 0 ? opts->keep_every_n_hours : 10000;
+    s->manager = opts->manager;
+    s->hours = opts->keep_every_n_hours > 0 ? opts->keep_every_n_hours : opts->manager ? 0 : 10000;
     s->relative = opts->relative_paths;
     s->now = opts->now ? opts->now : hr__time_of_day;
     s->user = opts->user;
     s->next_kept = s->now(s->user) + s->hours * 3600;
+    s->preserved = s->now(s->user) - 1; /* one saved at once is later than that */
     s->folder = hr_strdup(folder);
     for (size_t i = strlen(folder); s->folder && i > 1 && folder[i - 1] == '/'; i--) s->folder[i - 1] = '\0';
     if (s->folder) return HR_OK;
@@ -150,6 +153,40 @@ static hr_status list_again(hr_saver *s, const hr__checkpoint_list *all, int fro
     return HR_OK;
 }
 
+/* Lists the checkpoints of the state file with its times, as tf.train.CheckpointManager does: those saved up to the
+ * last preserved one stay for ever. A clock that went back makes no time lie ahead. */
+static hr_status list_with_times(hr_saver *s, const hr__state *state, hr_error *err)
+{
+    const double now = s->now(s->user);
+    if (state->has_preserved) s->preserved = state->preserved < now ? state->preserved : now;
+    for (int i = 0; i < state->count; i++) {
+        double written, time = state->times == state->count ? state->time[i] : s->preserved;
+        if (time > now) time = now;
+        char *prefix = hr__checkpoint_prefix_of(s->folder, state->all[i]);
+        hr_status st = prefix ? file_time(prefix, &written, err) : hr_no_memory(err, "a path");
+        if (st == HR_OK && time > s->preserved && written >= 0 && hr__checkpoint_lies_in(s->folder, prefix))
+            st = append_kept(s, prefix, time, err);
+        else
+            hr_free(prefix);
+        if (st != HR_OK) return st;
+    }
+    return HR_OK;
+}
+
+static hr_status manager_list_again(hr_saver *s, hr_error *err)
+{
+    hr__state state;
+    bool there;
+    char *path = hr__path_in(s->folder, "checkpoint");
+    if (!path) return hr_no_memory(err, "a path");
+    hr_status st = hr__state_read(path, &state, &there, err);
+    hr_free(path);
+    if (st != HR_OK) return st;
+    st = list_with_times(s, &state, err);
+    hr__state_clear(&state);
+    return st;
+}
+
 /* Where the folder itself is relative, so are the paths in its file: it could not be found otherwise. */
 static const char *as_written(const hr_saver *s, const char *prefix)
 {
@@ -164,16 +201,21 @@ static const char *as_written(const hr_saver *s, const char *prefix)
 static hr_status write_state(hr_saver *s, const char *latest, const char *unlisted, hr_error *err)
 {
     const bool ends = s->count > 0 && strcmp(s->list[s->count - 1].prefix, latest) == 0;
-    hr__state state = {.count = s->count + !ends};
+    hr__state state = {.count = s->count + !ends, .preserved = s->preserved, .has_preserved = s->manager};
     char *path = hr__path_in(s->folder, "checkpoint");
     state.all = hr_calloc((size_t)state.count, sizeof *state.all);
-    hr_status st = path && state.all ? HR_OK : hr_no_memory(err, "a state file");
-    for (int i = 0; i < state.count && st == HR_OK; i++)
+    state.time = hr_calloc((size_t)state.count, sizeof *state.time);
+    state.times = s->manager ? state.count : 0;
+    hr_status st = path && state.all && state.time ? HR_OK : hr_no_memory(err, "a state file");
+    for (int i = 0; i < state.count && st == HR_OK; i++) {
         state.all[i] = (char *)as_written(s, i < s->count ? s->list[i].prefix : latest);
+        state.time[i] = i < s->count ? s->list[i].time : s->now(s->user);
+    }
     state.latest = (char *)as_written(s, latest);
     if (unlisted) state.unlisted = (char *)as_written(s, unlisted);
     if (st == HR_OK) st = hr__state_write(path, &state, err);
     hr_free(state.all);
+    hr_free(state.time);
     hr_free(path);
     return st;
 }
@@ -197,7 +239,7 @@ hr_status hr_saver_recover(hr_saver *s, const char *restored, hr_error *err)
     while (from && newer < all.count && strcmp(all.prefix[newer], from) != 0) newer++;
     if (newer == all.count) newer = 0; /* restored from elsewhere */
     if (st == HR_OK) st = set_newer_aside(s, &all, newer, err);
-    if (st == HR_OK) st = list_again(s, &all, newer, err);
+    if (st == HR_OK) st = s->manager ? manager_list_again(s, err) : list_again(s, &all, newer, err);
     hr__checkpoint_list_clear(&all);
     hr_free(from);
     return st;
@@ -238,21 +280,38 @@ hr_status hr_saver_saving(hr_saver *s, const char *prefix, hr_error *err)
     return st;
 }
 
+/* Whether a checkpoint that leaves the list stays for ever, as one in so many hours does. */
+static bool stays_for_ever(hr_saver *s, const kept *k)
+{
+    const bool stays = s->manager ? s->hours > 0 && k->time - s->hours * 3600 >= s->preserved : k->time > s->next_kept;
+    if (stays && s->manager) s->preserved = k->time;
+    if (stays) s->next_kept += s->hours * 3600;
+    return stays;
+}
+
+/* Takes the oldest checkpoint from the list, and its files from the folder unless it stays. */
+static hr_status drop_oldest(hr_saver *s, const char *latest, hr_error *err)
+{
+    const kept oldest = remove_kept(s, 0);
+    const bool goes = !stays_for_ever(s, &oldest) && hr__checkpoint_lies_in(s->folder, oldest.prefix);
+    hr_status st = write_state(s, latest, goes ? oldest.prefix : NULL, err);
+    if (goes && st == HR_OK) st = hr__checkpoint_each_file(oldest.prefix, remove_file, NULL, err);
+    if (goes && st == HR_OK) st = write_state(s, latest, NULL, err); /* as TensorFlow writes it */
+    hr_free(oldest.prefix);
+    return st;
+}
+
+/* A saver drops one a save, as TensorFlow's does; a manager as many as there are too many. */
 static hr_status list_saved(hr_saver *s, const char *prefix, hr_error *err)
 {
     for (int i = 0; i < s->count; i++)
         if (strcmp(s->list[i].prefix, prefix) == 0) hr_free(remove_kept(s, i--).prefix); /* saved again: the newest */
-    if (s->max_to_keep == 0) return write_state(s, prefix, NULL, err); /* all are kept, none but the latest is listed */
+    if (s->max_to_keep == 0 && !s->manager)
+        return write_state(s, prefix, NULL, err); /* all are kept, none but the latest is listed */
     HR_TRY(append_kept(s, hr_strdup(prefix), s->now(s->user), err));
-    kept oldest = {0};
-    if (s->max_to_keep > 0 && s->count > s->max_to_keep) oldest = remove_kept(s, 0);
-    const bool stays = oldest.prefix && oldest.time > s->next_kept;
-    const bool goes = oldest.prefix && !stays && hr__checkpoint_lies_in(s->folder, oldest.prefix);
-    hr_status st = write_state(s, prefix, goes ? oldest.prefix : NULL, err);
-    if (stays) s->next_kept += s->hours * 3600;
-    if (goes && st == HR_OK) st = hr__checkpoint_each_file(oldest.prefix, remove_file, NULL, err);
-    if (goes && st == HR_OK) st = write_state(s, prefix, NULL, err); /* as TensorFlow writes it */
-    hr_free(oldest.prefix);
+    if (s->max_to_keep <= 0 || s->count <= s->max_to_keep) return write_state(s, prefix, NULL, err);
+    hr_status st = drop_oldest(s, prefix, err);
+    while (s->manager && st == HR_OK && s->count > s->max_to_keep) st = drop_oldest(s, prefix, err);
     return st;
 }
 

@@ -108,6 +108,10 @@ static bool state_file_read_field(hr__state *s, const char **at)
     *at = end && end > value ? end : value;
     if (path) return text && state_file_add_path(s, text);
     if (time) return end > value && add_time(s, number);
+    if (preserved) {
+        s->preserved = number;
+        s->has_preserved = true;
+    }
     return latest ? text != NULL : preserved && end > value;
 }
 
@@ -194,12 +198,24 @@ static void state_file_put_quoted(hr__text *to, const char *before, const char *
     hr__text_printf(to, "\"\n");
 }
 
+/* The shortest decimal number that reads back as the same, with a point. */
+static void state_file_put_time(hr__text *to, const char *before, double time)
+{
+    char number[512];
+    int decimals = 1;
+    while (snprintf(number, sizeof number, "%.*f", decimals, time), decimals < 17 && strtod(number, NULL) != time)
+        decimals++;
+    hr__text_printf(to, "%s%s\n", before, number);
+}
+
 hr_status hr__state_write(const char *path, const hr__state *s, hr_error *err)
 {
     hr__text text = {0};
     if (s->unlisted) state_file_put_quoted(&text, UNLISTED, s->unlisted);
     state_file_put_quoted(&text, "model_checkpoint_path: ", s->latest);
     for (int i = 0; i < s->count; i++) state_file_put_quoted(&text, "all_model_checkpoint_paths: ", s->all[i]);
+    for (int i = 0; i < s->times; i++) state_file_put_time(&text, "all_model_checkpoint_timestamps: ", s->time[i]);
+    if (s->has_preserved) state_file_put_time(&text, "last_preserved_timestamp: ", s->preserved);
     hr_output *out = NULL;
     hr_status st = text.failed ? hr_no_memory(err, "a state file")
                                : hr_output_open_with(path, &(hr_output_opts){.compression = HR_NONE}, &out, err);

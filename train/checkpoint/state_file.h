@@ -9,8 +9,10 @@ typedef struct hr__state {
     char *latest;   /* NULL: not given */
     char *unlisted; /* what the comment names: its files may be there; NULL: nothing */
     char **all;
-    double *time; /* one for each of `all`, if there are as many; otherwise NULL */
+    double *time; /* of saving, in seconds since 1970: `times` of them, which may be fewer than paths */
     int count, times;
+    double preserved; /* of a manager: when the last checkpoint that stays for ever was saved */
+    bool has_preserved;
     bool no_memory; /* while it was read */
 } hr__state;
 

@@ -2,6 +2,7 @@
 #include "tests/golden/golden.h"
 #include <headrace/checkpoint.h>
 #include <headrace/graph_op.h>
+#include <headrace/meta_graph.h>
 #include <headrace/ops.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -321,48 +322,81 @@ static golden_result check_folder(golden_case *c, const char *folder, const cJSO
     if (f) text[fread(text, 1, sizeof text - 1, f)] = '\0';
     if (f) fclose(f);
     const char *state = golden_text(expect, "state", "");
-    golden_get(expect, "last_checkpoints"); /* the state names them */
+    golden_get(expect, "last_checkpoints"), golden_get(expect, "checkpoints"); /* the state names them */
     return strcmp(text, state) == 0 ? GOLDEN_AGREES : golden_differs(c, "state \"%s\", expected \"%s\"", text, state);
 }
 
-static golden_result save_all(golden_case *c, const char *folder, hr_saver *saver)
+/* MetaGraphDef beside a checkpoint: TensorFlow's saver writes it last. */
+static hr_status save_meta(const char *prefix, hr_error *err)
+{
+    char path[600];
+    hr_graph *g = hr_graph_new();
+    hr_global_step(g);
+    snprintf(path, sizeof path, "%s.meta", prefix);
+    const hr_status st = hr_meta_graph_write(g, NULL, path, err);
+    hr_graph_free(g);
+    return st;
+}
+
+static hr_status save_one(golden_case *c, const cJSON *save, const char *folder, hr_saver *saver, hr_error *err)
+{
+    char prefix[512];
+    hr_bundle_writer *w;
+    const int64_t number = golden_int(save, "step", 0);
+    const hr_tensor step = hr_tensor_of(HR_INT64, HR_SCALAR, &number);
+    now = golden_number_double(golden_get(save, "time"));
+    snprintf(prefix, sizeof prefix, "%s/%s-%lld", folder, golden_text(c->json, "basename", "model.ckpt"),
+             (long long)number);
+    HR_TRY(hr_bundle_writer_open(prefix, &w, err));
+    hr_bundle_add(w, "global_step", &step, err);
+    HR_TRY(hr_bundle_writer_commit(w, err));
+    HR_TRY(hr_saver_saved(saver, prefix, err));
+    return golden_bool(c->json, "write_meta_graph", false) ? save_meta(prefix, err) : HR_OK;
+}
+
+static hr_status open_saver(golden_case *c, const char *folder, bool manager, hr_saver **saver, hr_error *err)
+{
+    const cJSON *hours = golden_get(c->json, "keep_checkpoint_every_n_hours"),
+                *keep = golden_get(c->json, "max_to_keep");
+    const int64_t kept = cJSON_IsNull(keep) ? 0 : golden_int(c->json, "max_to_keep", 0);
+    HR_TRY(hr_saver_open(folder, saver, err, .max_to_keep = &kept,
+                         .keep_every_n_hours = cJSON_IsNull(hours) ? 0 : golden_number_double(hours),
+                         .relative_paths = manager || golden_bool(c->json, "save_relative_paths", false),
+                         .now = clock_of_case, .manager = manager));
+    return manager ? hr_saver_recover(*saver, NULL, err) : HR_OK; /* TensorFlow's constructor does it itself */
+}
+
+static golden_result save_all(golden_case *c, const char *folder, bool manager, hr_saver **saver)
 {
     hr_error err = {0};
     const cJSON *save;
     int i = 0;
+    const int64_t renewed = golden_int(c->json, "new_manager_before_save", -1);
     cJSON_ArrayForEach(save, golden_get(c->json, "saves"))
     {
-        char prefix[512];
-        hr_bundle_writer *w;
-        hr_tensor step = hr_tensor_of(HR_INT64, HR_SCALAR, HR_I64(golden_int(save, "step", 0)));
-        now = golden_number_double(golden_get(save, "time"));
-        snprintf(prefix, sizeof prefix, "%s/%s-%lld", folder, golden_text(c->json, "basename", "model.ckpt"),
-                 (long long)golden_int(save, "step", 0));
-        if (hr_bundle_writer_open(prefix, &w, &err) != HR_OK) return golden_differs(c, "%s", err.text);
-        hr_bundle_add(w, "global_step", &step, &err);
-        if (hr_bundle_writer_commit(w, &err) != HR_OK || hr_saver_saved(saver, prefix, &err) != HR_OK)
-            return golden_differs(c, "%s", err.text);
+        hr_status st = HR_OK;
+        if (i == renewed) {
+            hr_saver_free(*saver);
+            st = open_saver(c, folder, manager, saver, &err);
+        }
+        if (st == HR_OK) st = save_one(c, save, folder, *saver, &err);
+        if (st != HR_OK) return golden_differs(c, "%s", err.text);
         golden_result result = check_folder(c, folder, cJSON_GetArrayItem(golden_get(c->json, "expect"), i++));
         if (result != GOLDEN_AGREES) return result;
     }
     return GOLDEN_AGREES;
 }
 
-static golden_result run_saver(golden_case *c)
+static golden_result run_saver(golden_case *c, bool manager)
 {
     const char *folder = golden_text(c->json, "directory", "saver");
     hr_saver *saver;
     hr_error err = {0};
     golden_get(c->json, "sharded"); /* on one device it is one file, named as if it were not */
-    if (golden_bool(c->json, "write_meta_graph", false)) return golden_not_built(c, "MetaGraphDef files");
     now = golden_number_double(golden_get(c->json, "created_at"));
-    int64_t keep = golden_int(c->json, "max_to_keep", 0);
-    double hours = golden_number_double(golden_get(c->json, "keep_checkpoint_every_n_hours"));
     mkdir(folder, 0777);
-    hr_status st =
-        hr_saver_open(folder, &saver, &err, .max_to_keep = &keep, .keep_every_n_hours = hours,
-                      .relative_paths = golden_bool(c->json, "save_relative_paths", false), .now = clock_of_case);
-    golden_result result = st == HR_OK ? save_all(c, folder, saver) : golden_differs(c, "%s", err.text);
+    const hr_status st = open_saver(c, folder, manager, &saver, &err);
+    golden_result result = st == HR_OK ? save_all(c, folder, manager, &saver) : golden_differs(c, "%s", err.text);
     hr_saver_free(saver);
     remove_all(folder);
     return result;
@@ -373,7 +407,8 @@ static golden_result run_case(golden_case *c)
     const char *kind = golden_text(c->json, "kind", "");
     if (strcmp(kind, "read") == 0) return run_read(c);
     if (strcmp(kind, "write") == 0) return run_write(c);
-    if (strcmp(kind, "saver") == 0) return run_saver(c);
+    if (strcmp(kind, "saver") == 0) return run_saver(c, false);
+    if (strcmp(kind, "manager") == 0) return run_saver(c, true);
     if (strcmp(kind, "state") != 0) return golden_not_built(c, "%s", kind);
     golden_result result = run_state(c, false);
     return result == GOLDEN_AGREES ? run_state(c, true) : result;

@@ -214,6 +214,52 @@ static void save_steps(const char *folder, const int *steps, int count)
 
 static bool is_there(const char *path) { return access(path, F_OK) == 0; }
 
+static double manager_clock(void *now) { return *(double *)now; }
+
+static hr_saver *open_manager(int64_t keep, double *now)
+{
+    hr_error err = {0};
+    hr_saver *saver;
+    assert_ok(hr_saver_open("managed", &saver, &err, .max_to_keep = &keep, .relative_paths = true, .make_folder = true,
+                            .manager = true, .now = manager_clock, .user = now),
+              &err);
+    assert_ok(hr_saver_recover(saver, NULL, &err), &err);
+    return saver;
+}
+
+static void save_managed(hr_saver *saver, int step)
+{
+    hr_error err = {0};
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, "managed/ckpt-%d", step);
+    assert_ok(write_sample(prefix, &err), &err);
+    assert_ok(hr_saver_saved(saver, prefix, &err), &err);
+}
+
+/* The second manager keeps fewer than the first, and its clock has gone back. */
+static void a_manager_removes_as_many_as_are_too_many(void **state)
+{
+    (void)state;
+    double now = 1000;
+    hr_saver *saver = open_manager(0, &now);
+    for (int step = 1; step <= 4; step++, now += 10.125) save_managed(saver, step);
+    hr_saver_free(saver);
+    assert_int_equal(files_in("managed", true), 9);
+    now = 1005;
+    saver = open_manager(2, &now);
+    save_managed(saver, 5);
+    hr_saver_free(saver);
+    assert_int_equal(files_in("managed", true), 5);
+    assert_true(is_there("managed/ckpt-4.index"));
+    char text[512] = "";
+    FILE *f = fopen("managed/checkpoint", "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    assert_non_null(strstr(text, "all_model_checkpoint_timestamps: 1005.0\nall_model_checkpoint_timestamps: 1005.0\n"
+                                 "last_preserved_timestamp: 999.0\n"));
+}
+
 static void a_folders_name_is_no_pattern(void **state)
 {
     (void)state;
@@ -742,6 +788,7 @@ int main(void)
         cmocka_unit_test(bytes_after_the_last_tensor_are_told),
         cmocka_unit_test(every_refused_allocation_leaves_a_whole_checkpoint_or_none),
         cmocka_unit_test(two_tensors_of_one_name_are_refused),
+        cmocka_unit_test(a_manager_removes_as_many_as_are_too_many),
         cmocka_unit_test(a_folders_name_is_no_pattern),
         cmocka_unit_test(what_a_state_file_names_elsewhere_stays),
         cmocka_unit_test(what_lies_in_a_folder_is_told_by_its_whole_name),
