@@ -45,6 +45,8 @@ typedef struct hr_run_config {
      * training with other lines is refused ("estimator.config"); the message shows the first line that differs.
      * Borrowed as long as the estimator lives. */
     const char *identity;
+    double (*now)(void *user); /* seconds since 1970, for what works by time; default: the clock */
+    void *now_user;
 } hr_run_config;
 
 /* ---- the model function ---- */
@@ -73,7 +75,9 @@ HR_API void hr_spec_train_op(hr_estimator_spec *spec, hr_node train_op); /* requ
 HR_API void hr_spec_prediction(hr_estimator_spec *spec, const char *name, hr_node node);
 HR_API void hr_spec_metric(hr_estimator_spec *spec, const char *name, hr_metric metric);
 HR_API void hr_spec_summary(hr_estimator_spec *spec, const char *tag, hr_node node, bool histogram);
-HR_API void hr_spec_hook(hr_estimator_spec *spec, hr_hook *hook); /* takes; used in training */
+HR_API void hr_spec_hook(hr_estimator_spec *spec, hr_hook *hook); /* takes; used in the loop of the call's mode */
+/* Takes; used in training, where it comes before the caller's hooks, and others after them. */
+HR_API void hr_spec_chief_hook(hr_estimator_spec *spec, hr_hook *hook);
 
 /* ---- estimators ---- */
 
@@ -170,6 +174,9 @@ typedef struct hr_evaluate_opts {
     const char *name;            /* events go to <model_dir>/eval_<name>; default: <model_dir>/eval */
     hr_batch_fn *each;           /* NULL: none; for example to compute scores of your own */
     void *each_user;
+    hr_hook *const *hooks; /* takes */
+    int hook_count;
+    bool initial_values; /* without a checkpoint, evaluates the initial values, as TensorFlow; default: HR_NOT_FOUND */
 } hr_evaluate_opts;
 /* Computes the model's metrics over the input, keeps them as results with "loss" (its mean over the batches) and
  * "global_step", and writes all but "global_step" to an event file. HR_NOT_FOUND: there is no checkpoint. */
@@ -184,6 +191,8 @@ HR_API const char *hr_estimator_result_name(const hr_estimator *e, int i);
 typedef struct hr_predict_opts {
     size_t struct_size;
     const char *checkpoint_path; /* default: the newest complete one in model_dir */
+    hr_hook *const *hooks;       /* takes; their end is not called if `each` ends the loop */
+    int hook_count;
 } hr_predict_opts;
 /* Calls `each` with every batch of fn(user) and its predictions. HR_NOT_FOUND: there is no checkpoint. */
 HR_API hr_status hr_estimator_predict_with(hr_estimator *e, hr_input_fn *fn, void *user, hr_batch_fn *each,

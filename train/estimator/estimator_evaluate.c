@@ -20,6 +20,7 @@ typedef struct pass {
     int updates, fetches; /* the first `updates` fetches update metrics, predictions follow */
     int64_t batches;
     double loss_sum;
+    bool left; /* `each` has ended the loop */
 } pass;
 
 static void choose_fetches(pass *p)
@@ -36,63 +37,90 @@ static void choose_fetches(pass *p)
     }
 }
 
-static hr_status run_batch(pass *p, const hr_element *element, int feeds, hr_error *err)
+static hr_status run_batch(pass *p, hr_error *err)
 {
     hr_tensor out[3 * MAX_NAMED + 2];
-    HR_TRY(hr_monitored_run(p->session, p->model.feed, feeds, p->fetch, p->fetches, out, err));
+    HR_TRY(hr_monitored_run(p->session, NULL, 0, p->fetch, p->fetches, out, err));
     if (p->updates && out[0].dtype == HR_FLOAT && out[0].count == 1) p->loss_sum += (double)*(const float *)out[0].data;
     hr_status st = HR_OK;
-    if (p->each) st = p->each(element, p->name, out + p->updates, p->fetches - p->updates, p->each_user, err);
+    if (p->each) st = p->each(p->model.element, p->name, out + p->updates, p->fetches - p->updates, p->each_user, err);
+    p->left = st == HR_END;
     for (int i = 0; i < p->fetches; i++) hr_tensor_clear(&out[i]);
     p->batches++;
     return st;
 }
 
-static hr_status run_batches(pass *p, int64_t steps, hr_error *err)
+static hr_status run_batches(pass *p, hr_error *err)
 {
-    hr_status st = hr__model_open_input(&p->model, (hr_view){NULL, 0}, err);
-    while (st == HR_OK && (steps <= 0 || p->batches < steps)) {
-        const hr_element *element;
-        int feeds;
-        st = hr__model_next(&p->model, &element, &feeds, err);
-        if (st == HR_OK) st = run_batch(p, element, feeds, err);
-    }
+    hr_status st = HR_OK;
+    while (st == HR_OK && !hr_should_stop(p->session)) st = run_batch(p, err);
     return st == HR_END ? HR_OK : st;
 }
 
 /* The checkpoint asked for, or the newest whole one. */
-static hr_status find_checkpoint(const hr_estimator *e, const char *asked, char **found, hr_error *err)
+static hr_status find_checkpoint(const hr_estimator *e, const hr_evaluate_opts *o, char **found, hr_error *err)
 {
-    if (asked) {
-        *found = hr_strdup(asked);
+    if (o->checkpoint_path) {
+        *found = hr_strdup(o->checkpoint_path);
         return *found ? HR_OK : hr_no_memory(err, "a path");
     }
     HR_TRY(hr_whole_checkpoint(e->model_dir, found, err));
     if (*found) return HR_OK;
+    if (o->initial_values) {
+        hr_log_message(HR_WARNING, "%s: no checkpoint; the model has its initial values", e->model_dir);
+        return HR_OK;
+    }
     return hr_fail(err, HR_NOT_FOUND, "estimator.checkpoint",
                    "%s: expected a trained model, found no checkpoint; train it first", e->model_dir);
 }
 
-static hr_status open_pass(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *user, const char *checkpoint, pass *p,
-                           hr_error *err)
+/* Takes the caller's hooks. */
+static hr_status pass_session(pass *p, const hr_evaluate_opts *o, hr_error *err)
 {
-    HR_TRY(find_checkpoint(e, checkpoint, &p->checkpoint, err));
-    HR_TRY(hr__model_open(e, mode, fn, user, &p->model, err));
-    choose_fetches(p);
-    p->session = hr_monitored_session_new(p->model.graph, NULL, 0, .checkpoint_path = p->checkpoint,
-                                          .workers = e->config.workers);
+    const hr_run_config *c = &p->model.e->config;
+    hr_estimator_spec *s = &p->model.spec;
+    hook_list l;
+    const bool opened = hr__loop_hooks_open(&l, 2 + o->hook_count + s->hooks);
+    for (int i = 0; i < o->hook_count; i++) hr__loop_hooks_add(&l, o->hooks[i]);
+    if (o->steps > 0) hr__loop_hooks_add(&l, hr__stop_evaluation_hook(o->steps));
+    hr__loop_hooks_add_spec(&l, s->hook, &s->hooks);
+    hr__loop_hooks_add(&l, hr__input_hook(&p->model));
+    if (opened)
+        p->session = hr_monitored_session_new(p->model.graph, l.hook, l.count, .checkpoint_path = p->checkpoint,
+                                              .workers = c->workers, .now = c->now, .user = c->now_user);
+    hr_free(l.hook);
     if (!p->session) return hr_no_memory(err, "a session");
     const hr_error *failed = hr_monitored_session_error(p->session);
-    if (!failed) return HR_OK;
-    *err = *failed;
-    return failed->code;
+    if (failed) *err = *failed;
+    return failed ? failed->code : hr__model_open_input(&p->model, (hr_view){NULL, 0}, err);
 }
 
-static void close_pass(pass *p)
+/* Takes the hooks of `o`. */
+static hr_status open_pass(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *user, const hr_evaluate_opts *o,
+                           pass *p, hr_error *err)
 {
-    if (p->session) hr_monitored_session_close(p->session, true, NULL);
+    hr_status st = hr__loop_hooks_check(mode == HR_MODE_EVAL ? "evaluate" : "predict", o->hooks, o->hook_count, err);
+    if (st == HR_OK) st = find_checkpoint(e, o, &p->checkpoint, err);
+    if (st == HR_OK) st = hr__model_open(e, mode, fn, user, &p->model, err);
+    if (st != HR_OK) {
+        hr__loop_hooks_refuse(o->hooks, o->hook_count);
+        return st;
+    }
+    choose_fetches(p);
+    return pass_session(p, o, err);
+}
+
+/* Ends the hooks if the loop has ended by itself: `st` is what it gave. */
+static hr_status close_pass(pass *p, hr_status st, hr_error *err)
+{
+    hr_error closing = {0};
+    hr_status closed = HR_OK;
+    if (p->session) closed = hr_monitored_session_close(p->session, st != HR_OK || p->left, &closing);
     hr__model_close(&p->model);
     hr_free(p->checkpoint);
+    if (st != HR_OK || closed == HR_OK) return st;
+    *err = closing;
+    return closed;
 }
 
 /* ---- results ---- */
@@ -158,7 +186,7 @@ static hr_status write_results(hr_estimator *e, hr_event_writer *w, const char *
         count++;
     }
     HR_TRY(hr_event_summary(w, value, count, step, err));
-    return hr_event_text(w, "checkpoint_path", checkpoint, step, err);
+    return checkpoint ? hr_event_text(w, "checkpoint_path", checkpoint, step, err) : HR_OK;
 }
 
 static hr_status write_events(hr_estimator *e, const char *name, const char *checkpoint, hr_error *err)
@@ -180,34 +208,38 @@ static hr_status write_events(hr_estimator *e, const char *name, const char *che
 static hr_status evaluate(hr_estimator *e, hr_input_fn *fn, void *user, const hr_evaluate_opts *o, hr_error *err)
 {
     pass p = {.each = o->each, .each_user = o->each_user};
-    hr_status st = open_pass(e, HR_MODE_EVAL, fn, user, o->checkpoint_path, &p, err);
-    if (st == HR_OK) st = run_batches(&p, o->steps, err);
+    hr_status st = open_pass(e, HR_MODE_EVAL, fn, user, o, &p, err);
+    if (st == HR_OK) st = run_batches(&p, err);
     if (st == HR_OK) st = collect_results(e, &p, err);
     if (st == HR_OK) st = write_events(e, o->name, p.checkpoint, err);
-    close_pass(&p);
-    return st;
+    return close_pass(&p, st, err);
 }
 
 hr_status hr_estimator_evaluate_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_evaluate_opts *o)
 {
     o = &HR_OPTIONS(hr_evaluate_opts, o);
-    HR_TRY(hr__estimator_begin(e, fn));
-    return evaluate(e, fn, user, o, &e->error);
+    const hr_status st = hr__estimator_begin(e, fn);
+    if (st != HR_OK) hr__loop_hooks_refuse(o->hooks, o->hook_count);
+    return st == HR_OK ? evaluate(e, fn, user, o, &e->error) : st;
 }
 
 hr_status hr_estimator_predict_with(hr_estimator *e, hr_input_fn *fn, void *user, hr_batch_fn *each, void *each_user,
                                     const hr_predict_opts *o)
 {
     o = &HR_OPTIONS(hr_predict_opts, o);
-    HR_TRY(hr__estimator_begin(e, fn));
-    if (!each)
-        return hr_fail(&e->error, HR_INVALID_ARGUMENT, "estimator.argument",
-                       "predict: expected a function that takes the predictions, got NULL");
+    const hr_evaluate_opts as = {.checkpoint_path = o->checkpoint_path, .hooks = o->hooks, .hook_count = o->hook_count};
+    hr_status st = hr__estimator_begin(e, fn);
+    if (st == HR_OK && !each)
+        st = hr_fail(&e->error, HR_INVALID_ARGUMENT, "estimator.argument",
+                     "predict: expected a function that takes the predictions, got NULL");
+    if (st != HR_OK) {
+        hr__loop_hooks_refuse(o->hooks, o->hook_count);
+        return st;
+    }
     pass p = {.each = each, .each_user = each_user};
-    hr_status st = open_pass(e, HR_MODE_PREDICT, fn, user, o->checkpoint_path, &p, &e->error);
-    if (st == HR_OK) st = run_batches(&p, 0, &e->error);
-    close_pass(&p);
-    return st;
+    st = open_pass(e, HR_MODE_PREDICT, fn, user, &as, &p, &e->error);
+    if (st == HR_OK) st = run_batches(&p, &e->error);
+    return close_pass(&p, st, &e->error);
 }
 
 /* ---- in turn with training ---- */

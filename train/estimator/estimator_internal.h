@@ -26,8 +26,8 @@ struct hr_estimator_spec {
         hr_metric metric;
     } metric[MAX_NAMED];
     hr_summarised summary[MAX_NAMED];
-    hr_hook *hook[MAX_HOOKS];
-    int predictions, metrics, summaries, hooks;
+    hr_hook *hook[MAX_HOOKS], *chief_hook[MAX_HOOKS];
+    int predictions, metrics, summaries, hooks, chief_hooks;
     bool full;     /* more was given than there is space for */
     bool nameless; /* something was given without a name */
 };
@@ -60,6 +60,9 @@ typedef struct model {
     hr_estimator_spec spec;
     hr_iterator *it; /* NULL until it is opened */
     hr_feed *feed;
+    const hr_element *element; /* the batch of this run */
+    double input_seconds;      /* that its hook waited for batches */
+    bool ended;                /* the input is at its end */
 } model;
 
 hr_status hr__model_open(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *user, model *m, hr_error *err);
@@ -68,6 +71,31 @@ hr_status hr__model_open_input(model *m, hr_view state, hr_error *err);
 /* The next batch as feeds; HR_END. */
 hr_status hr__model_next(model *m, const hr_element **element, int *feeds, hr_error *err);
 void hr__model_close(model *m);
+
+/* ---- loop_hooks.c ---- */
+
+typedef struct hook_list {
+    hr_hook **hook;
+    int count, capacity;
+} hook_list;
+bool hr__loop_hooks_open(hook_list *l, int capacity); /* false: no memory, and the list frees what is added */
+void hr__loop_hooks_add(hook_list *l, hr_hook *hook); /* takes */
+void hr__loop_hooks_add_spec(hook_list *l, hr_hook **hook, int *count); /* takes all that a model function gave */
+hr_status hr__loop_hooks_check(const char *who, hr_hook *const *hooks, int count, hr_error *err);
+void hr__loop_hooks_refuse(hr_hook *const *hooks, int count); /* frees hooks of a call that failed before its session */
+
+hr_hook *hr__input_hook(model *m);                /* reads and feeds a batch a run; the last of all hooks */
+hr_hook *hr__stop_evaluation_hook(int64_t steps); /* logs how far it is, and stops after so many runs */
+
+/* Keeps a step that made the loss NaN out of checkpoints: its hook is the first of all, its listener that of the
+ * saver. The training then fails where TensorFlow's would have saved. */
+typedef struct loss_guard {
+    hr_node loss;
+    bool is_nan;
+    const hr_saver_listener *listener; /* the caller's, or NULL */
+} loss_guard;
+hr_hook *hr__loss_guard_hook(loss_guard *g);
+hr_saver_listener hr__loss_guard_listener(loss_guard *g);
 
 /* An estimator that a file can name: a line in estimators.def, and this. */
 typedef struct hr__canned {

@@ -2,6 +2,8 @@
 #include "train/estimator/estimator_internal.h"
 #include <headrace/checkpoint.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
@@ -11,6 +13,7 @@
 typedef struct training {
     model model;
     hr_train_result result;
+    loss_guard guard;
 } training;
 
 /* ---- what is saved besides variables ---- */
@@ -132,68 +135,56 @@ static hr_status look_at_checkpoint(hr_estimator *e, found_checkpoint *out, hr_e
 
 /* ---- hooks ---- */
 
-typedef struct hook_list {
-    hr_hook **hook;
-    int count, capacity;
-} hook_list;
-
-static void add_hook(hook_list *l, hr_hook *hook)
-{
-    if (hook && l->count < l->capacity)
-        l->hook[l->count++] = hook;
-    else
-        hr_hook_free(hook);
-}
-
 static int64_t or_default(int64_t value, int64_t by_default) { return value ? value : by_default; }
 
-static void add_saver(hook_list *l, const hr_estimator *e, const hr_train_opts *o, hr_summary_writer *w)
+static void add_saver(training *t, hook_list *l, const hr_train_opts *o, hr_summary_writer *w)
 {
+    const hr_estimator *e = t->model.e;
     const hr_run_config *c = &e->config;
-    static const hr_saver_listener none;
     double secs = c->save_checkpoints_steps > 0 ? 0 : c->save_checkpoints_secs > 0 ? c->save_checkpoints_secs : 600;
     if (c->save_checkpoints_steps < 0) return;
-    add_hook(l, hr_checkpoint_saver_hook(e->model_dir, .save_steps = c->save_checkpoints_steps, .save_secs = secs,
-                                         .max_to_keep = c->keep_checkpoint_max,
-                                         .keep_every_n_hours = c->keep_checkpoint_every_n_hours, .writer = w,
-                                         .listener = o->saving_listener ? *o->saving_listener : none));
+    t->guard = (loss_guard){.loss = t->model.spec.loss, .listener = o->saving_listener};
+    hr__loop_hooks_add(l, hr__loss_guard_hook(&t->guard));
+    hr__loop_hooks_add(l, hr_checkpoint_saver_hook(e->model_dir, .save_steps = c->save_checkpoints_steps,
+                                                   .save_secs = secs, .max_to_keep = c->keep_checkpoint_max,
+                                                   .keep_every_n_hours = c->keep_checkpoint_every_n_hours, .writer = w,
+                                                   .listener = hr__loss_guard_listener(&t->guard)));
 }
 
-/* The chief's hooks come first, as in MonitoredTrainingSession: they see each step before the others. But before all
- * comes the look at the loss, so that no checkpoint is written of a step that made it NaN. */
+/* The chief's hooks come first, as in MonitoredTrainingSession: they see each step before the others. But summaries come
+ * after the look at the loss: a histogram cannot be made of NaN, and would say so instead. */
 static void add_hooks(training *t, hook_list *l, const hr_train_opts *o, hr_summary_writer *w)
 {
     const hr_run_config *c = &t->model.e->config;
     hr_estimator_spec *s = &t->model.spec;
     int64_t log_steps = or_default(c->log_step_count_steps, 100);
-    add_hook(l, hr_nan_tensor_hook(s->loss));
-    if (log_steps > 0) add_hook(l, hr_step_counter_hook(.every_n_steps = log_steps, .writer = w));
+    add_saver(t, l, o, w);
+    hr__loop_hooks_add_spec(l, s->chief_hook, &s->chief_hooks);
+    if (log_steps > 0) hr__loop_hooks_add(l, hr_step_counter_hook(.every_n_steps = log_steps, .writer = w));
+    for (int i = 0; i < o->hook_count; i++) hr__loop_hooks_add(l, o->hooks[i]);
+    if (o->steps > 0) hr__loop_hooks_add(l, hr_stop_at_step_hook(.num_steps = o->steps));
+    if (o->max_steps > 0) hr__loop_hooks_add(l, hr_stop_at_step_hook(.last_step = o->max_steps));
+    hr__loop_hooks_add(l, hr_nan_tensor_hook(s->loss));
     if (c->save_summary_steps >= 0)
-        add_hook(l, hr_summary_saver_hook(w, s->summary, s->summaries,
-                                          .save_steps = or_default(c->save_summary_steps, 100)));
-    add_saver(l, t->model.e, o, w);
-    for (int i = 0; i < o->hook_count; i++) add_hook(l, o->hooks[i]);
-    if (o->steps > 0) add_hook(l, hr_stop_at_step_hook(.num_steps = o->steps));
-    if (o->max_steps > 0) add_hook(l, hr_stop_at_step_hook(.last_step = o->max_steps));
+        hr__loop_hooks_add(l, hr_summary_saver_hook(w, s->summary, s->summaries,
+                                                    .save_steps = or_default(c->save_summary_steps, 100)));
     if (log_steps > 0) {
         hr_logged logged[] = {{"loss", s->loss}, {"step", hr_variable_named(t->model.graph, "global_step")->read}};
-        add_hook(l, hr_logging_tensor_hook(logged, 2, .every_n_iter = log_steps));
+        hr__loop_hooks_add(l, hr_logging_tensor_hook(logged, 2, .every_n_iter = log_steps));
     }
-    for (int i = 0; i < s->hooks; i++) add_hook(l, s->hook[i]);
-    s->hooks = 0;
+    hr__loop_hooks_add_spec(l, s->hook, &s->hooks);
+    hr__loop_hooks_add(l, hr__input_hook(&t->model));
 }
 
 /* Takes the caller's hooks and the model function's, in any case. */
 static hr_status make_hooks(training *t, hook_list *l, const hr_train_opts *o, hr_error *err)
 {
-    int max = 7 + o->hook_count + t->model.spec.hooks;
     hr_summary_writer *w = hr_summary_writer_new(t->model.e->model_dir);
-    l->hook = hr_calloc((size_t)max, sizeof *l->hook);
-    l->capacity = l->hook ? max : 0;
+    const bool opened = hr__loop_hooks_open(l, 9 + o->hook_count + t->model.spec.hooks + t->model.spec.chief_hooks);
     add_hooks(t, l, o, w);
     hr_summary_writer_unref(w);
-    if (w && l->hook) return HR_OK;
-    for (int i = 0; i < l->count; i++) hr_hook_free(l->hook[i]);
+    if (w && opened) return HR_OK;
+    hr__loop_hooks_refuse(l->hook, l->count);
     hr_free(l->hook);
     return hr_no_memory(err, "hooks");
 }
@@ -203,19 +194,26 @@ static hr_status make_hooks(training *t, hook_list *l, const hr_train_opts *o, h
 /* HR_END: the input is at its end, or a hook has ended the training. */
 static hr_status one_step(training *t, hr_monitored_session *m, hr_error *err)
 {
-    const hr_element *element;
-    int feeds;
-    uint64_t start = uv_hrtime();
-    hr_status st = hr__model_next(&t->model, &element, &feeds, err);
-    t->result.input_seconds += (double)(uv_hrtime() - start) * 1e-9;
-    if (st == HR_END) t->result.finished = true;
-    if (st != HR_OK) return st;
     const hr_node fetch[] = {hr_target(t->model.spec.train_op), t->model.spec.loss};
     hr_tensor out[2] = {{0}};
-    HR_TRY(hr_monitored_run(m, t->model.feed, feeds, fetch, 2, out, err));
+    HR_TRY(hr_monitored_run(m, NULL, 0, fetch, 2, out, err));
     if (out[1].dtype == HR_FLOAT && out[1].count == 1) t->result.loss = *(const float *)out[1].data;
     hr_tensor_clear(&out[1]);
     return HR_OK;
+}
+
+/* The shortest number that reads back as the same float, as TensorFlow logs it. */
+static void log_last_loss(float loss)
+{
+    char number[40];
+    int digits = 1;
+    while (snprintf(number, sizeof number, "%.*g", digits, (double)loss), digits < 9 && strtof(number, NULL) != loss)
+        digits++;
+    if (isnan(loss))
+        snprintf(number, sizeof number, "None");
+    else if (!strpbrk(number, ".en"))
+        snprintf(number + strlen(number), 3, ".0");
+    hr_log_message(HR_INFO, "Loss for final step: %s.", number);
 }
 
 static hr_status loop(training *t, hr_monitored_session *m, int64_t max_steps, hr_error *err)
@@ -228,9 +226,12 @@ static hr_status loop(training *t, hr_monitored_session *m, int64_t max_steps, h
     hr_status st = HR_OK;
     while (st == HR_OK && !hr_should_stop(m)) st = one_step(t, m, err);
     r->seconds = (double)(uv_hrtime() - start) * 1e-9;
+    r->input_seconds = t->model.input_seconds;
+    r->finished = t->model.ended;
     if (st < 0) return st;
     HR_TRY(hr_monitored_step(m, &r->last_step, err));
     r->finished |= max_steps > 0 && r->last_step >= max_steps;
+    log_last_loss(r->loss);
     if (r->finished && r->last_step == r->first_step && !r->resumed)
         hr_log_message(HR_WARNING, "the training made no step: its input gave no batch");
     return HR_OK;
@@ -244,9 +245,9 @@ static hr_status train_run(training *t, const char *checkpoint, const hr_train_o
         {ITERATOR, save_iterator, restore_iterator, &t->model},
     };
     HR_TRY(make_hooks(t, &hooks, o, err));
-    hr_monitored_session *m =
-        hr_monitored_session_new(t->model.graph, hooks.hook, hooks.count, .checkpoint_path = checkpoint, .extra = extra,
-                                 .extras = 2, .workers = t->model.e->config.workers);
+    hr_monitored_session *m = hr_monitored_session_new(
+        t->model.graph, hooks.hook, hooks.count, .checkpoint_path = checkpoint, .extra = extra, .extras = 2,
+        .workers = t->model.e->config.workers, .now = t->model.e->config.now, .user = t->model.e->config.now_user);
     hr_free(hooks.hook);
     if (!m) return hr_no_memory(err, "a session");
     hr_error closing = {0};
@@ -262,9 +263,7 @@ static hr_status check_opts(const hr_estimator *e, const hr_train_opts *o, hr_er
 {
     if (!e->model_dir[0])
         return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.model_dir", "estimator: expected a model_dir, got none");
-    if (o->hook_count < 0 || (o->hook_count > 0 && !o->hooks))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.argument", "train: expected %d hooks, got NULL",
-                       o->hook_count);
+    HR_TRY(hr__loop_hooks_check("train", o->hooks, o->hook_count, err));
     if (o->steps < 0 || o->max_steps < 0 || (o->steps > 0 && o->max_steps > 0))
         return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.steps",
                        "train: expected one of steps and max_steps above 0, or neither, got %lld and %lld",
@@ -302,7 +301,7 @@ hr_status hr_estimator_train_with(hr_estimator *e, hr_input_fn *fn, void *user, 
         result = (hr_train_result){found.step, found.step, .finished = true, .resumed = true, .loss = NAN};
     else if (st == HR_OK)
         st = train(e, fn, user, found.prefix, o, &result, &took_hooks, &e->error);
-    for (int i = 0; i < o->hook_count && o->hooks && !took_hooks; i++) hr_hook_free(o->hooks[i]);
+    if (!took_hooks) hr__loop_hooks_refuse(o->hooks, o->hook_count);
     if (o->result) *o->result = result;
     hr_free(found.prefix);
     return st;

@@ -42,15 +42,29 @@ void hr_spec_summary(hr_estimator_spec *spec, const char *tag, hr_node node, boo
         spec->summary[spec->summaries++] = (hr_summarised){tag, node, histogram};
 }
 
-void hr_spec_hook(hr_estimator_spec *spec, hr_hook *hook)
+static void add_spec_hook(hr_estimator_spec *spec, hr_hook **list, int *count, hr_hook *hook)
 {
-    if (!spec) hr_hook_free(hook);
-    if (!spec) return;
-    spec->full |= spec->hooks == MAX_HOOKS;
+    spec->full |= *count == MAX_HOOKS;
     if (spec->full)
         hr_hook_free(hook);
     else
-        spec->hook[spec->hooks++] = hook;
+        list[(*count)++] = hook;
+}
+
+void hr_spec_hook(hr_estimator_spec *spec, hr_hook *hook)
+{
+    if (spec)
+        add_spec_hook(spec, spec->hook, &spec->hooks, hook);
+    else
+        hr_hook_free(hook);
+}
+
+void hr_spec_chief_hook(hr_estimator_spec *spec, hr_hook *hook)
+{
+    if (spec)
+        add_spec_hook(spec, spec->chief_hook, &spec->chief_hooks, hook);
+    else
+        hr_hook_free(hook);
 }
 
 /* ---- building ---- */
@@ -117,6 +131,7 @@ void hr__model_close(model *m)
     hr_graph_free(m->graph);
     hr_free(m->feed);
     for (int i = 0; i < m->spec.hooks; i++) hr_hook_free(m->spec.hook[i]);
+    for (int i = 0; i < m->spec.chief_hooks; i++) hr_hook_free(m->spec.chief_hook[i]);
     *m = (model){0};
 }
 

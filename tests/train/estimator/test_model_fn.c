@@ -62,10 +62,40 @@ static void a_models_own_hook_is_called_while_it_trains(void **state)
     assert_int_equal(c.releases, 1);
 }
 
+/* Whatever happens, a hook that was given is released once. */
+static void callers_hooks_are_called_while_it_evaluates(void **state)
+{
+    (void)state;
+    counter c = {0}, *mine = &c, of_model = {0};
+    test_input in = {.folder = "data", .epochs = 1, .batch = 48};
+    write_rows("data", ROWS);
+    remove_folder("untrained");
+    hr_estimator *e = hr_estimator_new(model, &of_model, .model_dir = "untrained");
+    hr_hook *hook = hr_hook_new(&counting, &mine);
+    assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &in, .hooks = &hook, .hook_count = 1), HR_NOT_FOUND);
+    assert_int_equal(c.runs, 0);
+    assert_int_equal(c.releases, 1);
+    hook = hr_hook_new(&counting, &mine);
+    hr_status st = hr_estimator_evaluate(e, test_eval_fn, &in, .steps = 2, .hooks = &hook, .hook_count = 1,
+                                         .initial_values = true);
+    if (st != HR_OK) fail_msg("%s", hr_estimator_error(e)->text);
+    assert_int_equal(c.runs, 2);
+    assert_int_equal(c.releases, 2);
+    assert_float_equal(hr_estimator_result(e, "global_step"), 0, 0);
+    assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &in, .hook_count = 1), HR_INVALID_ARGUMENT);
+    assert_string_equal(hr_estimator_error(e)->kind, "estimator.argument");
+    hook = hr_hook_new(&counting, &mine);
+    assert_int_equal(hr_estimator_predict(e, test_eval_fn, &in, NULL, NULL, .hooks = &hook, .hook_count = 1),
+                     HR_INVALID_ARGUMENT);
+    assert_int_equal(c.releases, 3);
+    hr_estimator_free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_models_own_hook_is_called_while_it_trains),
+        cmocka_unit_test(callers_hooks_are_called_while_it_evaluates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
