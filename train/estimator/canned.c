@@ -1,240 +1,98 @@
-/* LinearClassifier, DNNClassifier, DNNLinearCombinedClassifier: logits from columns, a binary head, an optimizer for
- * each half. Variables are named as TensorFlow 2's canned estimators name them. */
-#include "train/estimator/estimator_internal.h"
-#include "base/cast.h"
-#include <headrace/graph_op.h>
+/* Canned estimators: a network, a head, and an optimizer for each half. */
+#include "train/estimator/networks.h"
+#include <headrace/heads.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-enum { MAX_LAYERS = 24 }; /* summaries are written of so many */
+typedef struct canned {
+    network net;
+    hr_head *head;
+    hr_optimizer *linear_optimizer, *dnn_optimizer; /* a baseline's is the linear one */
+    hr_optimizer_fn *linear_optimizer_fn, *dnn_optimizer_fn;
+    void *optimizer_user;
+} canned;
 
-typedef struct classifier {
-    hr_column_list linear, dnn, all; /* own references; `all` is both, and borrows */
-    int64_t *units;
-    int hidden;
-    hr_optimizer *linear_optimizer, *dnn_optimizer;
-    hr_activation_fn *activation;
-    float dropout;
-    hr_reduction reduction;
-    bool has_linear, has_dnn;
-    struct {
-        char fraction[64], activation[64];
-    } layer[MAX_LAYERS +
-            2]; /* tags of summaries: they live as long as any graph; logits and the linear half come last */
-} classifier;
+/* The options that all models of columns have in common: their structs begin with these. */
+typedef struct canned_opts {
+    size_t struct_size;
+    HR_CANNED_OPTIONS
+} canned_opts;
 
-/* ---- logits ---- */
+/* ---- the model function ---- */
 
-static hr_node zero_fraction(hr_node x) { return hr_reduce_mean(hr_cast_to(hr_equal(x, hr_zeros_like(x)), HR_FLOAT)); }
-
-static void summarise_layer(const hr_model_call *call, classifier *c, int i, const char *scope, hr_node layer)
+/* TensorFlow 1 cuts the name of a slot by the length of its scope from that of a variable in pieces. */
+static const char *slot_scope(const network *net)
 {
-    if (call->mode != HR_MODE_TRAIN) return;
-    snprintf(c->layer[i].fraction, sizeof c->layer[i].fraction, "%s/fraction_of_zero_values", scope);
-    snprintf(c->layer[i].activation, sizeof c->layer[i].activation, "%s/activation", scope);
-    hr_spec_summary(call->spec, c->layer[i].fraction, zero_fraction(layer), false);
-    hr_spec_summary(call->spec, c->layer[i].activation, layer, true);
+    if (net->combined || net->baseline) return NULL;
+    return net->dnn ? "t_0" : "part_0";
 }
 
-/* Of all weights of the linear model together. */
-static void summarise_weights(const hr_model_call *call)
+/* Variables of the optimizer itself, for example the powers of Adam. */
+static const char *name_prefix(const network *net)
 {
-    static const char scope[] = "linear/linear_model/", bias[] = "linear/linear_model/bias_weights";
-    hr_graph *g = call->graph;
-    hr_node zeros = hr_scalar(g, HR_FLOAT, 0);
-    int64_t count = 0;
-    for (int i = 0; i < hr_graph_variables(g); i++) {
-        const hr_variable_info *v = hr_graph_variable(g, i);
-        if (strncmp(v->name, scope, sizeof scope - 1) != 0 || strcmp(v->name, bias) == 0) continue;
-        zeros = hr_add(zeros, hr_reduce_sum(hr_cast_to(hr_equal(v->read, hr_zeros_like(v->read)), HR_FLOAT)));
-        count += hr_shape_count(v->shape);
-    }
-    const hr_variable_info *b = hr_variable_named(g, bias);
-    if (b) hr_spec_summary(call->spec, "bias", hr_reduce_sum(b->read), false);
-    if (count)
-        hr_spec_summary(call->spec, "fraction_of_zero_weights", hr_div(zeros, hr_scalar(g, HR_FLOAT, (double)count)),
-                        false);
+    if (!net->v1) return "training";
+    if (net->combined || net->baseline) return "head";
+    return net->dnn ? "dnn/head" : "linear/head";
 }
 
-static hr_node dnn_logits(const hr_model_call *call, classifier *c)
+/* A reference. */
+static hr_optimizer *optimizer_of(const canned *c, bool dnn, hr_graph *g)
 {
-    hr_graph *g = call->graph;
-    hr_variable_scope(g, "dnn");
-    hr_variable_scope(g, "input_from_feature_columns");
-    hr_node net = hr_input_layer(call->features, c->dnn);
-    hr_scope_end(g);
-    for (int i = 0; i < c->hidden; i++) {
-        char name[32], scope[40];
-        snprintf(name, sizeof name, "hiddenlayer_%d", i);
-        snprintf(scope, sizeof scope, "dnn/%s", name);
-        net = hr_dense(net, c->units[i], .name = name, .activation = c->activation);
-        if (c->dropout > 0 && call->mode == HR_MODE_TRAIN) net = hr_dropout(net, c->dropout);
-        if (i < MAX_LAYERS) summarise_layer(call, c, i, scope, net);
-    }
-    hr_node logits = hr_dense(net, 1, .name = "logits");
-    summarise_layer(call, c, MAX_LAYERS, "dnn/logits", logits);
-    hr_scope_end(g);
-    return logits;
+    hr_optimizer_fn *fn = dnn ? c->dnn_optimizer_fn : c->linear_optimizer_fn;
+    if (fn) return fn(g, c->optimizer_user);
+    return hr_optimizer_ref(dnn ? c->dnn_optimizer : c->linear_optimizer);
 }
 
-static hr_node linear_logits(const hr_model_call *call, classifier *c)
+static hr_node minimize_part(const network *net, hr_optimizer *optimizer, hr_node loss, const char *scope, hr_node step)
 {
-    hr_variable_scope(call->graph, "linear");
-    hr_node logits = hr_linear_model(call->features, c->linear);
-    hr_scope_end(call->graph);
-    if (c->has_dnn)
-        summarise_layer(call, c, MAX_LAYERS + 1, "linear", logits);
-    else if (call->mode == HR_MODE_TRAIN)
-        summarise_weights(call);
-    return logits;
+    return hr_minimize(optimizer, loss, .var_scope = scope, .global_step = step, .name_prefix = name_prefix(net),
+                       .slot_scope = slot_scope(net));
 }
 
-/* ---- the binary head ---- */
-
-/* [n, 2] of the two values, for a batch of n. */
-static hr_node for_each_row(hr_node pair, hr_node batch)
+/* Both halves move by the same gradients; the step is counted once, by the first. The averages of batch normalization
+ * move with them. */
+static void add_train_op(const hr_model_call *call, const canned *c, hr_node loss)
 {
-    hr_graph *g = pair.graph;
-    const int32_t one = 1, zero = 0;
-    hr_tensor first = hr_tensor_of(HR_INT32, HR_SHAPE(1), &zero), size = hr_tensor_of(HR_INT32, HR_SHAPE(1), &one);
-    hr_node rows = hr_slice(hr_shape_of(batch), hr_const(g, &first), hr_const(g, &size));
-    hr_node times[] = {rows, hr_const(g, &size)};
-    return hr_tile(hr_expand_dims(pair, hr_scalar(g, HR_INT32, 0)), hr_concat(times, 2, 0));
-}
-
-static void add_predictions(const hr_model_call *call, hr_node logits, hr_node logistic)
-{
-    hr_graph *g = call->graph;
-    const hr_view names[] = {{"0", 1}, {"1", 1}};
-    const int32_t ids[] = {0, 1};
-    hr_tensor name = hr_tensor_of(HR_STRING, HR_SHAPE(2), names), id = hr_tensor_of(HR_INT32, HR_SHAPE(2), ids);
-    hr_node both[] = {hr_zeros_like(logits), logits}, class_names = hr_const(g, &name);
-    hr_node probabilities = hr_softmax(hr_concat(both, 2, 1), .name = "probabilities");
-    hr_node class_ids = hr_expand_dims(hr_argmax(probabilities, 1), hr_scalar(g, HR_INT32, 1), .name = "class_ids");
-    hr_spec_prediction(call->spec, "logits", logits);
-    hr_spec_prediction(call->spec, "logistic", logistic);
-    hr_spec_prediction(call->spec, "probabilities", probabilities);
-    hr_spec_prediction(call->spec, "class_ids", class_ids);
-    hr_spec_prediction(call->spec, "classes", hr_gather(class_names, class_ids, 0));
-    hr_spec_prediction(call->spec, "all_class_ids", for_each_row(hr_const(g, &id), logits));
-    hr_spec_prediction(call->spec, "all_classes", for_each_row(class_names, logits));
-}
-
-static void add_metrics(const hr_model_call *call, hr_node labels, hr_node losses, hr_node logistic)
-{
-    hr_estimator_spec *s = call->spec;
-    hr_node positive = hr_cast_to(hr_greater(logistic, hr_scalar_like(logistic, 0.5)), HR_FLOAT);
-    hr_metric label_mean = hr_metric_mean(labels, .name = "label/mean");
-    hr_node one = hr_scalar_like(labels, 1);
-    hr_metric baseline = {hr_maximum(label_mean.value, hr_sub(one, label_mean.value)), label_mean.update};
-    hr_spec_metric(s, "average_loss", hr_metric_mean(losses, .name = "average_loss"));
-    hr_spec_metric(s, "accuracy", hr_metric_accuracy(labels, positive, .name = "accuracy"));
-    hr_spec_metric(s, "accuracy_baseline", baseline);
-    hr_spec_metric(s, "label/mean", label_mean);
-    hr_spec_metric(s, "prediction/mean", hr_metric_mean(logistic, .name = "prediction/mean"));
-    hr_spec_metric(s, "precision",
-                   hr_metric_precision(labels, logistic, .threshold = HR_F32(0.5f), .name = "precision"));
-    hr_spec_metric(s, "recall", hr_metric_recall(labels, logistic, .threshold = HR_F32(0.5f), .name = "recall"));
-    hr_spec_metric(s, "auc", hr_metric_auc(labels, logistic, .keras = true, .name = "auc"));
-    hr_spec_metric(s, "auc_precision_recall",
-                   hr_metric_auc(labels, logistic, .keras = true, .curve = HR_PR, .summation = HR_CAREFUL_INTERPOLATION,
-                                 .name = "auc_precision_recall"));
-}
-
-static hr_node labels_of(const hr_model_call *call, hr_node logits)
-{
-    hr_node label = hr_label(call->features);
-    if (!hr_node_exists(label))
-        return hr_node_fail(call->graph, HR_INVALID_ARGUMENT, "estimator.label",
-                            "classifier: expected a label among the components, found none; say which feature is the "
-                            "label where records are parsed");
-    if (hr_node_dtype(label) == HR_STRING)
-        return hr_node_fail(call->graph, HR_INVALID_ARGUMENT, "estimator.label",
-                            "classifier: expected numbers from 0 to 1 as labels, but label '%.60s' is a string",
-                            hr_node_name(label));
-    return hr_reshape(hr_cast_to(label, HR_FLOAT), hr_shape_of(logits));
-}
-
-/* An integer that int64 does not hold is no number here. */
-static double label_value(const hr_tensor *t, int64_t i)
-{
-    int64_t whole;
-    if (t->dtype == HR_FLOAT) return (double)((const float *)t->data)[i];
-    if (t->dtype == HR_DOUBLE) return ((const double *)t->data)[i];
-    return hr__integer_of(t->data, t->dtype, i, &whole) ? (double)whole : NAN;
-}
-
-/* As TensorFlow's binary head: with any other label the loss would fall without an end. */
-static hr_status check_labels(const hr_element *element, int64_t *row, hr_error *err)
-{
-    const hr_schema *schema = hr_element_schema(element);
-    int field = 0;
-    while (field < schema->fields && !schema->field[field].label) field++;
-    if (field == schema->fields) return HR_OK;
-
-    const hr_tensor *t = hr_get_at(element, field);
-    if (!t) return hr_no_memory(err, "labels");
-    const int64_t rows = t->shape.rank > 0 && t->shape.dims[0] > 0 ? t->shape.dims[0] : 1;
-    for (int64_t i = 0; i < t->count; i++) {
-        const double value = label_value(t, i);
-        if (value >= 0 && value <= 1) continue;
-        if (t->layout == HR_DENSE) *row = i / (t->count / rows);
-        return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.label_range",
-                       "label '%.60s': expected 0 or 1, or a number between, for a binary classifier, found %.9g",
-                       schema->field[field].name, value);
-    }
-    return HR_OK;
-}
-
-/* ---- training ---- */
-
-static hr_node minimize_part(const hr_optimizer *optimizer, hr_node loss, const char *scope, hr_node step)
-{
-    return hr_minimize(hr_optimizer_ref((hr_optimizer *)optimizer), loss, .var_scope = scope, .global_step = step,
-                       .name_prefix = "training");
-}
-
-/* Both halves move by the same gradients; the step is counted once, by the first. */
-static void add_train_op(const hr_model_call *call, const classifier *c, hr_node loss)
-{
-    hr_node part[2], step = hr_global_step(call->graph), none = {0};
-    int parts = 0;
-    if (c->has_dnn) part[parts++] = minimize_part(c->dnn_optimizer, loss, "dnn", step);
-    if (c->has_linear) part[parts++] = minimize_part(c->linear_optimizer, loss, "linear", c->has_dnn ? none : step);
+    const network *net = &c->net;
+    hr_node part[3], step = hr_global_step(call->graph), none = {0};
+    int parts = 0, updates;
+    if (net->baseline) part[parts++] = minimize_part(net, optimizer_of(c, false, call->graph), loss, "baseline", step);
+    if (net->dnn) part[parts++] = minimize_part(net, optimizer_of(c, true, call->graph), loss, "dnn", step);
+    if (net->linear)
+        part[parts++] = minimize_part(net, optimizer_of(c, false, call->graph), loss, "linear", net->dnn ? none : step);
+    const hr_node *update = hr_get_collection(call->graph, "update_ops", &updates);
+    if (updates > 0) part[parts++] = hr_group(call->graph, update, updates, "update_ops");
     hr_spec_train_op(call->spec, parts == 1 ? part[0] : hr_group(call->graph, part, parts, "train_op"));
 }
 
-static hr_status classifier_fn(const hr_model_call *call, void *user, hr_error *err)
+static hr_status canned_fn(const hr_model_call *call, void *user, hr_error *err)
 {
-    classifier *c = user;
+    canned *c = user;
     (void)err;
-    hr_node logits = {0};
-    if (c->has_dnn) logits = dnn_logits(call, c);
-    if (c->has_linear) {
-        hr_node linear = linear_logits(call, c);
-        logits = c->has_dnn ? hr_add(logits, linear) : linear;
-    }
-    hr_node logistic = hr_sigmoid(logits, .name = "logistic");
-    add_predictions(call, logits, logistic);
-    if (call->mode == HR_MODE_PREDICT) return HR_OK;
-    hr_node labels = labels_of(call, logits);
-    call->spec->check = check_labels;
-    hr_node loss = hr_sigmoid_cross_entropy_loss(labels, logits, .reduction = c->reduction);
-    hr_spec_loss(call->spec, loss);
-    if (call->mode == HR_MODE_TRAIN)
-        add_train_op(call, c, loss);
-    else
-        add_metrics(call, labels, hr_sigmoid_cross_entropy(logits, labels), logistic);
+    const hr_node logits = hr__network_logits(&c->net, call, hr_head_logits_dimension(c->head));
+    const hr_node loss = hr_head_build(c->head, call, logits);
+    if (call->mode == HR_MODE_TRAIN) add_train_op(call, c, loss);
     return HR_OK;
 }
 
-/* ---- making ---- */
+static bool has_component(const hr_dataset *ds, const char *name)
+{
+    const hr_schema *schema = hr_dataset_schema(ds);
+    for (int i = 0; schema && i < schema->fields; i++)
+        if (strcmp(schema->field[i].name, name) == 0) return true;
+    return false;
+}
 
+/* Records that are only scored may lack weights, as they may lack labels. */
 static hr_dataset *transform(hr_dataset *ds, void *user)
 {
-    return hr_transform_features(ds, ((classifier *)user)->all);
+    const canned *c = user;
+    const char *weights = hr_head_options(c->head)->weight_column;
+    const bool keeps = weights && has_component(ds, weights);
+    return hr_transform_features(ds, c->net.all, .keep = keeps ? weights : NULL);
 }
+
+/* ---- making ---- */
 
 static void free_list(hr_column_list *list)
 {
@@ -242,14 +100,15 @@ static void free_list(hr_column_list *list)
     hr_free((void *)list->column);
 }
 
-static void free_classifier(void *user)
+static void free_canned(void *user)
 {
-    classifier *c = user;
+    canned *c = user;
     if (!c) return;
-    free_list(&c->linear);
-    free_list(&c->dnn);
-    hr_free((void *)c->all.column);
-    hr_free(c->units);
+    free_list(&c->net.linear_columns);
+    free_list(&c->net.dnn_columns);
+    hr_free((void *)c->net.all.column);
+    hr_free(c->net.units);
+    hr_head_free(c->head);
     hr_optimizer_free(c->linear_optimizer);
     hr_optimizer_free(c->dnn_optimizer);
     hr_free(c);
@@ -264,73 +123,124 @@ static bool canned_copy_list(hr_column_list from, hr_column_list *to)
     return true;
 }
 
-static bool join_lists(classifier *c)
+static bool join_lists(network *net)
 {
-    hr_feature_column **all = hr_calloc((size_t)(c->linear.count + c->dnn.count) + 1, sizeof *all);
+    const hr_column_list *halves[] = {&net->linear_columns, &net->dnn_columns};
+    hr_feature_column **all = hr_calloc((size_t)(halves[0]->count + halves[1]->count) + 1, sizeof *all);
     if (!all) return false;
     int n = 0;
-    for (int i = 0; i < c->linear.count; i++) all[n++] = c->linear.column[i];
-    for (int i = 0; i < c->dnn.count; i++) all[n++] = c->dnn.column[i];
-    c->all = (hr_column_list){all, n};
+    for (int h = 0; h < 2; h++)
+        for (int i = 0; i < halves[h]->count; i++) all[n++] = halves[h]->column[i];
+    net->all = (hr_column_list){all, n};
     return true;
 }
 
-static hr_optimizer *default_linear(const classifier *c)
+static hr_optimizer *default_linear(const network *net)
 {
-    if (!c->has_dnn) return hr_ftrl(0.2f);
-    float rate = c->linear.count ? 1 / sqrtf((float)c->linear.count) : 0.005f;
-    return hr_ftrl(rate < 0.005f ? rate : 0.005f);
+    if (!net->combined) return hr_ftrl(0.2f, .v1 = net->v1);
+    const float rate = net->linear_columns.count ? 1 / sqrtf((float)net->linear_columns.count) : 0.005f;
+    return hr_ftrl(rate < 0.005f ? rate : 0.005f, .v1 = net->v1);
 }
 
-/* Arrays that are NULL though they have a length; an estimator that has them says so at its first use. */
-static bool lacks_array(const hr_classifier_opts *o, bool linear, bool dnn)
+static hr_optimizer *default_dnn(const network *net)
 {
-    return (linear && o->linear_feature_columns.count && !o->linear_feature_columns.column) ||
-           (dnn && o->dnn_feature_columns.count && !o->dnn_feature_columns.column) ||
-           (dnn && o->dnn_hidden_units.count && !o->dnn_hidden_units.units);
+    return hr_adagrad(net->v1 && !net->combined ? 0.05f : 0.001f, .v1 = net->v1);
 }
 
-static hr_estimator *new_classifier(const hr_classifier_opts *given, bool linear, bool dnn)
+/* What the options lack; an estimator that has them says so at its first use. */
+static const char *what_lacks(const canned_opts *o, bool linear, bool dnn)
 {
-    hr_classifier_opts usable = HR_OPTIONS(hr_classifier_opts, given), *o = &usable;
-    const bool lacking = lacks_array(o, linear, dnn);
-    if (lacking) {
+    if ((linear && o->linear_feature_columns.count && !o->linear_feature_columns.column) ||
+        (dnn && o->dnn_feature_columns.count && !o->dnn_feature_columns.column) ||
+        (dnn && o->dnn_hidden_units.count && !o->dnn_hidden_units.units))
+        return "arrays of columns and hidden units, got NULL with a count above 0";
+    if (linear && dnn && !o->linear_feature_columns.count && !o->dnn_feature_columns.count)
+        return "linear_feature_columns or dnn_feature_columns, got none";
+    return NULL;
+}
+
+/* False: no memory. */
+static bool fill_network(network *net, const canned_opts *o, bool linear, bool dnn)
+{
+    *net = (network){.combined = linear && dnn,
+                     .v1 = o->v1,
+                     .batch_norm = o->batch_norm,
+                     .dropout = o->dnn_dropout,
+                     .activation = o->dnn_activation_fn ? o->dnn_activation_fn : hr_relu_fn,
+                     .combiner = o->sparse_combiner ? *o->sparse_combiner : HR_SUM,
+                     .hidden = o->dnn_hidden_units.count};
+    net->linear = linear && (!dnn || o->linear_feature_columns.count);
+    net->dnn = dnn && (!linear || o->dnn_feature_columns.count);
+    net->units = hr_memdup(o->dnn_hidden_units.units, sizeof *net->units * (size_t)net->hidden);
+    return net->units && (!linear || canned_copy_list(o->linear_feature_columns, &net->linear_columns)) &&
+           (!dnn || canned_copy_list(o->dnn_feature_columns, &net->dnn_columns)) && join_lists(net);
+}
+
+/* Takes the head. What is wrong with it, or `lacks`, is found at the first use. */
+static hr_estimator *estimator_of(canned *c, const char *model_dir, const hr_run_config *config, const char *lacks,
+                                  hr_head *head)
+{
+    hr_estimator_opts opts = {.struct_size = sizeof opts,
+                              .model_dir = model_dir,
+                              .config = *config,
+                              .user_free = free_canned,
+                              .prepare = c->net.baseline ? NULL : transform};
+    c->head = head;
+    hr_estimator *e = hr_estimator_new_with(canned_fn, c, &opts);
+    if (!e) return NULL;
+    if (!head) lacks = "a head, got NULL";
+    if (lacks)
+        hr_fail(&e->wrong, HR_INVALID_ARGUMENT, "estimator.argument", "estimator: expected %s", lacks);
+    else if (hr_head_error(head))
+        e->wrong = *hr_head_error(head);
+    return e;
+}
+
+/* `given` begins with the common options. Takes the head. */
+static hr_estimator *new_canned(const void *given, hr_head *head, bool linear, bool dnn)
+{
+    canned_opts usable, *o = &usable;
+    memcpy(o, given, sizeof usable);
+    const char *lacks = what_lacks(o, linear, dnn);
+    if (lacks) {
         o->linear_feature_columns = o->dnn_feature_columns = (hr_column_list){0};
         o->dnn_hidden_units = (hr_units){0};
     }
-    classifier *c = hr_calloc(1, sizeof *c);
-    hr_estimator_opts opts = {.struct_size = sizeof opts,
-                              .model_dir = o->model_dir,
-                              .config = o->config,
-                              .user_free = free_classifier,
-                              .prepare = transform};
+    canned *c = hr_calloc(1, sizeof *c);
     if (!c) {
         hr_optimizer_free(o->linear_optimizer);
         hr_optimizer_free(o->dnn_optimizer);
+        hr_head_free(head);
         return NULL;
     }
-    c->has_linear = linear;
-    c->has_dnn = dnn;
     c->linear_optimizer = o->linear_optimizer;
     c->dnn_optimizer = o->dnn_optimizer;
-    c->activation = o->dnn_activation_fn ? o->dnn_activation_fn : hr_relu_fn;
-    c->dropout = o->dnn_dropout;
-    c->reduction = o->loss_reduction ? o->loss_reduction : HR_SUM_OVER_BATCH_SIZE;
-    c->hidden = o->dnn_hidden_units.count;
-    c->units = hr_memdup(o->dnn_hidden_units.units, sizeof *c->units * (size_t)c->hidden);
-    bool memory = c->units && (!linear || canned_copy_list(o->linear_feature_columns, &c->linear)) &&
-                  (!dnn || canned_copy_list(o->dnn_feature_columns, &c->dnn)) && join_lists(c);
-    if (linear && !c->linear_optimizer) c->linear_optimizer = default_linear(c);
-    if (dnn && !c->dnn_optimizer) c->dnn_optimizer = hr_adagrad(0.001f);
-    if (!memory) {
-        free_classifier(c);
+    c->linear_optimizer_fn = o->linear_optimizer_fn;
+    c->dnn_optimizer_fn = o->dnn_optimizer_fn;
+    c->optimizer_user = o->optimizer_user;
+    if (!fill_network(&c->net, o, linear, dnn)) {
+        hr_head_free(head);
+        free_canned(c);
         return NULL;
     }
-    hr_estimator *e = hr_estimator_new_with(classifier_fn, c, &opts);
-    if (e && lacking)
-        hr_fail(&e->wrong, HR_INVALID_ARGUMENT, "estimator.argument",
-                "classifier: expected arrays of columns and hidden units, got NULL with a count above 0");
-    return e;
+    if (c->net.linear && !c->linear_optimizer) c->linear_optimizer = default_linear(&c->net);
+    if (c->net.dnn && !c->dnn_optimizer) c->dnn_optimizer = default_dnn(&c->net);
+    return estimator_of(c, o->model_dir, &o->config, lacks, head);
+}
+
+/* ---- with a head of labels ---- */
+
+static hr_estimator *new_classifier(const hr_classifier_opts *given, bool linear, bool dnn)
+{
+    const hr_classifier_opts o = HR_OPTIONS(hr_classifier_opts, given);
+    const hr_head_opts head = {.struct_size = sizeof head,
+                               .weight_column = o.weight_column,
+                               .label_vocabulary = o.label_vocabulary,
+                               .loss_reduction = o.loss_reduction,
+                               .v1 = o.v1};
+    const bool binary = o.n_classes == 0 || o.n_classes == 2;
+    return new_canned(&o, binary ? hr_binary_class_head_with(&head) : hr_multi_class_head_with(o.n_classes, &head),
+                      linear, dnn);
 }
 
 hr_estimator *hr_linear_classifier_with(const hr_classifier_opts *o) { return new_classifier(o, true, false); }
@@ -338,6 +248,45 @@ hr_estimator *hr_dnn_classifier_with(const hr_classifier_opts *o) { return new_c
 hr_estimator *hr_dnn_linear_combined_classifier_with(const hr_classifier_opts *o)
 {
     return new_classifier(o, true, true);
+}
+
+static hr_estimator *new_regressor(const hr_regressor_opts *given, bool linear, bool dnn)
+{
+    const hr_regressor_opts o = HR_OPTIONS(hr_regressor_opts, given);
+    hr_head *head = hr_regression_head(.weight_column = o.weight_column, .label_dimension = o.label_dimension,
+                                       .loss_reduction = o.loss_reduction, .v1 = o.v1);
+    return new_canned(&o, head, linear, dnn);
+}
+
+hr_estimator *hr_linear_regressor_with(const hr_regressor_opts *o) { return new_regressor(o, true, false); }
+hr_estimator *hr_dnn_regressor_with(const hr_regressor_opts *o) { return new_regressor(o, false, true); }
+hr_estimator *hr_dnn_linear_combined_regressor_with(const hr_regressor_opts *o) { return new_regressor(o, true, true); }
+
+static hr_estimator *with_head(const hr_head_estimator_opts *given, bool linear, bool dnn)
+{
+    const hr_head_estimator_opts o = HR_OPTIONS(hr_head_estimator_opts, given);
+    return new_canned(&o, o.head, linear, dnn);
+}
+
+hr_estimator *hr_linear_estimator_with(const hr_head_estimator_opts *o) { return with_head(o, true, false); }
+hr_estimator *hr_dnn_estimator_with(const hr_head_estimator_opts *o) { return with_head(o, false, true); }
+hr_estimator *hr_dnn_linear_combined_estimator_with(const hr_head_estimator_opts *o)
+{
+    return with_head(o, true, true);
+}
+
+hr_estimator *hr_baseline_estimator_with(const hr_baseline_opts *given)
+{
+    const hr_baseline_opts o = HR_OPTIONS(hr_baseline_opts, given);
+    canned *c = hr_calloc(1, sizeof *c);
+    if (!c) {
+        hr_optimizer_free(o.optimizer);
+        hr_head_free(o.head);
+        return NULL;
+    }
+    c->net = (network){.baseline = true, .v1 = o.v1};
+    c->linear_optimizer = o.optimizer ? o.optimizer : hr_ftrl(0.3f, .v1 = o.v1);
+    return estimator_of(c, o.model_dir, &o.config, NULL, o.head);
 }
 
 const hr__canned hr__canned_linear_classifier = {
@@ -359,18 +308,18 @@ const hr__canned hr__canned_dnn_linear_combined_classifier = {
 
 /* ---- by name ---- */
 
-static const hr__canned *const canned[] = {
+static const hr__canned *const listed[] = {
 #define HR_ESTIMATOR(name) &hr__canned_##name,
 #include "train/estimator/estimators.def"
 #undef HR_ESTIMATOR
 };
-enum { CANNED = sizeof canned / sizeof *canned };
+enum { LISTED = sizeof listed / sizeof *listed };
 
-const char *hr_estimator_name_at(int i) { return i >= 0 && i < CANNED ? canned[i]->name : NULL; }
+const char *hr_estimator_name_at(int i) { return i >= 0 && i < LISTED ? listed[i]->name : NULL; }
 
 const hr__canned *hr__canned_named(const char *name)
 {
-    for (int i = 0; i < CANNED; i++)
-        if (strcmp(canned[i]->name, name) == 0) return canned[i];
+    for (int i = 0; i < LISTED; i++)
+        if (strcmp(listed[i]->name, name) == 0) return listed[i];
     return NULL;
 }

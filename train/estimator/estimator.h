@@ -11,7 +11,7 @@
  * An input function gives a dataset of batches (features, label), for example by hr_parse_example with .label. The
  * canned estimators compute their feature columns from these features. A checkpoint saves the iterator's position with
  * the weights, so a stopped training resumes with the next batch. Defaults are those of TensorFlow 2's estimators (mean
- * loss, Keras's optimizers). Only one thread at a time may use an estimator. */
+ * loss, Keras's optimizers); with .v1 those of tf.compat.v1.estimator. Only one thread at a time may use an estimator. */
 #ifndef HR_ESTIMATOR_H
 #define HR_ESTIMATOR_H
 
@@ -107,24 +107,79 @@ typedef struct hr_units {
 #define HR_UNITS(...)                                                                                                  \
     ((hr_units){(const int64_t[]){__VA_ARGS__}, (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))})
 
+/* What a model does with its logits: heads.h. */
+typedef struct hr_head hr_head;
+
+/* Gives an optimizer whose learning rate may be a node of the graph (schedules in optimizers.h). */
+typedef hr_optimizer *hr_optimizer_fn(hr_graph *g, void *user);
+
+/* Options of all models of columns. The linear ones use the options linear_*, the DNN ones dnn_*, the combined ones both;
+ * of these, a half without columns is left out. */
+#define HR_CANNED_OPTIONS                                                                                              \
+    const char *model_dir;                                                                                             \
+    hr_column_list linear_feature_columns, dnn_feature_columns; /* shared */                                           \
+    hr_units dnn_hidden_units;                                                                                         \
+    /* Takes; defaults: Ftrl 0.2 and Adagrad 0.001; combined: Ftrl min(0.005, 1 / sqrt(columns)) and Adagrad 0.001.  \
+     * v1: those of .v1, alone Adagrad 0.05. */ \
+    hr_optimizer *linear_optimizer, *dnn_optimizer;                                                                    \
+    /* Called for each graph that trains: gives the optimizer instead, for example with a schedule. */                 \
+    hr_optimizer_fn *linear_optimizer_fn, *dnn_optimizer_fn;                                                           \
+    void *optimizer_user;                /* of both; borrowed as long as the estimator lives */                        \
+    hr_activation_fn *dnn_activation_fn; /* default relu */                                                            \
+    float dnn_dropout;                                                                                                 \
+    bool batch_norm;                    /* of each hidden layer, after dropout */                                      \
+    const hr_combiner *sparse_combiner; /* of the linear half: of a row's ids in a column; default HR_SUM */           \
+    bool v1;                            /* as tf.compat.v1.estimator: names, optimizers, losses, metrics */            \
+    hr_run_config config;
+
 typedef struct hr_classifier_opts {
     size_t struct_size;
-    const char *model_dir;
-    hr_column_list linear_feature_columns, dnn_feature_columns; /* shared */
-    hr_units dnn_hidden_units;
-    hr_optimizer *linear_optimizer, *dnn_optimizer; /* takes; defaults: Ftrl 0.2 and Adagrad 0.001; combined: Ftrl
-                                                       min(0.005, 1 / sqrt(columns)) and Adagrad 0.001 */
-    hr_activation_fn *dnn_activation_fn;            /* default relu */
-    float dnn_dropout;
-    hr_reduction loss_reduction; /* default HR_SUM_OVER_BATCH_SIZE */
-    hr_run_config config;
+    HR_CANNED_OPTIONS
+    int64_t n_classes;                   /* default 2 */
+    hr_vocabulary_list label_vocabulary; /* labels are these strings; default: numbers. Copied */
+    const char *weight_column;           /* a component with the weight of each row. Copied */
+    const hr_reduction *loss_reduction;  /* default HR_SUM_OVER_BATCH_SIZE; v1: HR_REDUCTION_SUM */
 } hr_classifier_opts;
-/* The classes are 0 and 1. A label outside of [0, 1], or NaN, ends training and evaluation with HR_INVALID_ARGUMENT;
- * the message names file and record. The linear classifier uses the options linear_*, the DNN classifier dnn_*, the
- * combined one both. Both optimizers are taken in any case. NULL: no memory. */
+/* Of two classes a label is 0, 1 or a number between, of more a class from 0 on. Another one, or NaN, ends training and
+ * evaluation with HR_INVALID_ARGUMENT; the message names file and record. All optimizers are taken in any case. NULL: no
+ * memory. */
 HR_API hr_estimator *hr_linear_classifier_with(const hr_classifier_opts *opts);
 HR_API hr_estimator *hr_dnn_classifier_with(const hr_classifier_opts *opts);
 HR_API hr_estimator *hr_dnn_linear_combined_classifier_with(const hr_classifier_opts *opts);
+
+typedef struct hr_regressor_opts {
+    size_t struct_size;
+    HR_CANNED_OPTIONS
+    int64_t label_dimension;   /* numbers a label; default 1 */
+    const char *weight_column; /* as of a classifier */
+    const hr_reduction *loss_reduction;
+} hr_regressor_opts;
+/* The squared difference to labels that are numbers. */
+HR_API hr_estimator *hr_linear_regressor_with(const hr_regressor_opts *opts);
+HR_API hr_estimator *hr_dnn_regressor_with(const hr_regressor_opts *opts);
+HR_API hr_estimator *hr_dnn_linear_combined_regressor_with(const hr_regressor_opts *opts);
+
+typedef struct hr_head_estimator_opts {
+    size_t struct_size;
+    HR_CANNED_OPTIONS
+    hr_head *head; /* takes; required */
+} hr_head_estimator_opts;
+/* The same models with any head: TensorFlow's LinearEstimator, ... .v1 of the estimator says nothing of its head. */
+HR_API hr_estimator *hr_linear_estimator_with(const hr_head_estimator_opts *opts);
+HR_API hr_estimator *hr_dnn_estimator_with(const hr_head_estimator_opts *opts);
+HR_API hr_estimator *hr_dnn_linear_combined_estimator_with(const hr_head_estimator_opts *opts);
+
+typedef struct hr_baseline_opts {
+    size_t struct_size;
+    const char *model_dir;
+    hr_head *head;           /* takes; required */
+    hr_optimizer *optimizer; /* takes; default Ftrl 0.3 */
+    bool v1;
+    hr_run_config config;
+} hr_baseline_opts;
+/* Sees no features: a bias for each logit, which a model has to beat. Its input has a component besides the labels. */
+HR_API hr_estimator *hr_baseline_estimator_with(const hr_baseline_opts *opts);
+
 /* The names of these estimators in configuration files and in `--estimator`: "linear_classifier", ...; NULL after the
  * last. */
 HR_API const char *hr_estimator_name_at(int i);
@@ -132,6 +187,17 @@ HR_API const char *hr_estimator_name_at(int i);
 #define hr_linear_classifier(...) HR_CLASSIFIER_(hr_linear_classifier_with, __VA_ARGS__)
 #define hr_dnn_classifier(...) HR_CLASSIFIER_(hr_dnn_classifier_with, __VA_ARGS__)
 #define hr_dnn_linear_combined_classifier(...) HR_CLASSIFIER_(hr_dnn_linear_combined_classifier_with, __VA_ARGS__)
+#define HR_REGRESSOR_(fn, ...) fn(&(hr_regressor_opts){.struct_size = sizeof(hr_regressor_opts), __VA_ARGS__})
+#define hr_linear_regressor(...) HR_REGRESSOR_(hr_linear_regressor_with, __VA_ARGS__)
+#define hr_dnn_regressor(...) HR_REGRESSOR_(hr_dnn_regressor_with, __VA_ARGS__)
+#define hr_dnn_linear_combined_regressor(...) HR_REGRESSOR_(hr_dnn_linear_combined_regressor_with, __VA_ARGS__)
+#define HR_HEAD_ESTIMATOR_(fn, ...)                                                                                    \
+    fn(&(hr_head_estimator_opts){.struct_size = sizeof(hr_head_estimator_opts), __VA_ARGS__})
+#define hr_linear_estimator(...) HR_HEAD_ESTIMATOR_(hr_linear_estimator_with, __VA_ARGS__)
+#define hr_dnn_estimator(...) HR_HEAD_ESTIMATOR_(hr_dnn_estimator_with, __VA_ARGS__)
+#define hr_dnn_linear_combined_estimator(...) HR_HEAD_ESTIMATOR_(hr_dnn_linear_combined_estimator_with, __VA_ARGS__)
+#define hr_baseline_estimator(...)                                                                                     \
+    hr_baseline_estimator_with(&(hr_baseline_opts){.struct_size = sizeof(hr_baseline_opts), __VA_ARGS__})
 
 /* ---- training ---- */
 

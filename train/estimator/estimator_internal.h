@@ -12,11 +12,12 @@ typedef struct result {
 } result;
 
 /* Looks at a batch before it is fed: a failure ends the loop; *row is the row that it is about. */
-typedef hr_status check_fn(const hr_element *element, int64_t *row, hr_error *err);
+typedef hr_status check_fn(const hr_element *element, const void *user, int64_t *row, hr_error *err);
 
 struct hr_estimator_spec {
     hr_node loss, train_op;
     check_fn *check; /* NULL: none */
+    const void *check_user;
     struct {
         const char *name;
         hr_node node;

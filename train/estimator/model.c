@@ -151,7 +151,7 @@ hr_status hr__model_open_input(model *m, hr_view state, hr_error *err)
 static hr_status check_element(model *m, const hr_element *element, hr_error *err)
 {
     int64_t row = -1;
-    const hr_status st = m->spec.check ? m->spec.check(element, &row, err) : HR_OK;
+    const hr_status st = m->spec.check ? m->spec.check(element, m->spec.check_user, &row, err) : HR_OK;
     if (st != HR_OK) hr_iterator_locate(m->it, row, err);
     return st;
 }

@@ -206,6 +206,7 @@ typedef struct hr_minimizer {
     /* For the library only. */
     char scope[HR_MAX_SCOPE];
     hr_node hyper[HR_MAX_PARAMETERS], learning_rate;
+    const char *slot_scope; /* "part_0/", or "" */
 } hr_minimizer;
 
 /* One variable to update. */

@@ -191,6 +191,9 @@ typedef struct hr_minimize_opts {
     /* Of the names of hyper-parameters and slots, except with .v1: "training" gives training/Adagrad/<var>/accumulator.
      * Default: Adagrad/<var>/accumulator. */
     const char *name_prefix;
+    /* With .v1, of the names of slots: "part_0" gives <var>/part_0/Adagrad, as canned estimators of TensorFlow 1 name
+     * them. Default: <var>/Adagrad. */
+    const char *slot_scope;
     /* Gradients of so many steps are summed, in variables "<var>/gradient_sum", and the mean of them is applied by the
      * last one; the others change nothing else, and do not count as iterations. A step that has no gradient of a row
      * of a sparse one adds nothing to it, and what is applied has the rows of all steps. Default: each step is applied.

@@ -153,7 +153,7 @@ static void slot_name_v1(hr_minimizer *t, const hr_variable_info *info, int numb
     const bool eager = hr_graph_is_eager(t->g);
     char full[2 * HR_MAX_SCOPE];
     for (int i = eager && !*own ? number : 0; i < 1000; i++) {
-        snprintf(name, HR_MAX_SCOPE, i ? "%s_%d" : "%s", first, i);
+        snprintf(name, HR_MAX_SCOPE, i ? "%s%s_%d" : "%s%s", t->slot_scope, first, i);
         snprintf(full, sizeof full, "%s/%s", info->name, name);
         if (eager || !hr__variable_in_scope(t->g, full)) return;
     }

@@ -39,14 +39,16 @@ hr_node hr__apply_gradients(const hr_optimizer *o, hr_graph *g, hr_variable_grad
                             const hr_minimize_opts *opts)
 {
     hr_minimizer t = {.g = g, .optimizer = o};
-    char prefix[HR_MAX_SCOPE] = "";
+    char prefix[HR_MAX_SCOPE] = "", slot_scope[HR_MAX_SCOPE] = "";
     int updates = 0;
     for (int i = 0; i < count; i++) updates += gradients[i].gradient.values.graph != NULL;
     if (updates == 0) return hr_graph_error(g) ? hr_failed_node(g) : no_gradients(g, o);
     hr_node *update = hr_malloc(((size_t)updates + 3) * sizeof *update);
     if (!update) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for an optimizer");
     if (opts->name_prefix && *opts->name_prefix) snprintf(prefix, sizeof prefix, "%.400s/", opts->name_prefix);
+    if (opts->slot_scope && *opts->slot_scope) snprintf(slot_scope, sizeof slot_scope, "%.200s/", opts->slot_scope);
     t.prefix = prefix;
+    t.slot_scope = slot_scope;
     hr__minimizer_begin(&t, opts);
     hr__minimizer_clip(&t, gradients, count);
     updates = 0;
