@@ -281,7 +281,8 @@ static void build_shared(case_columns *cc, const cJSON *json)
     const float norm = max_norm && !cJSON_IsNull(max_norm) ? (float)golden_number_double(max_norm) : 0;
     hr_shared_embeddings(out, count, golden_int(json, "dimension", 0), out,
                          .combiner = combiner_of(json, "combiner", "mean"), .max_norm = norm,
-                         .shared_embedding_name = golden_text(json, "shared_embedding_collection_name", NULL));
+                         .shared_embedding_name = golden_text(json, "shared_embedding_collection_name", NULL),
+                         .v1 = strcmp(golden_text(cc->c->json, "api", ""), "v1") == 0);
 }
 
 void case_columns_build(case_columns *cc, golden_case *c, bool tf_compat)

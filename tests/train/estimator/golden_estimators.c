@@ -99,6 +99,7 @@ static void build_columns(estimator_run *run, int which, case_columns *to, const
     cJSON *json = cJSON_CreateObject();
     const cJSON *columns = golden_get(golden_get(run->json, "columns"), argument);
     if (columns) cJSON_AddItemReferenceToObject(json, "columns", (cJSON *)(uintptr_t)columns);
+    cJSON_AddStringToObject(json, "api", golden_text(run->json, "api", ""));
     list.json = json;
     case_columns_build(to, &list, false);
     to->c = run->c;

@@ -267,7 +267,7 @@ static hr_status check_weights(const hr_tensor *t, const char *field, int64_t *r
 {
     for (int64_t i = 0; i < t->count; i++) {
         const double value = number_at(t, i);
-        if (value >= 0 && value <= HUGE_VAL) continue;
+        if (isfinite(value) && value >= 0) continue;
         *row = row_of(t, i);
         return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.weight",
                        "weight '%.60s': expected a number of 0 or more, found %.9g", field, value);
@@ -337,8 +337,10 @@ static hr_node weights_of(const hr_head_call *c)
     const char *column = c->head->opts.weight_column;
     const hr_node none = {0};
     if (!column) return none;
+    if (!hr_features_has(c->model->features, column))
+        return hr_node_fail(c->model->graph, HR_INVALID_ARGUMENT, "estimator.weight",
+                            "weight '%.60s': expected a component of this name in the input, found none", column);
     const hr_node values = hr_feature_values(c->model->features, column);
-    if (!hr_node_exists(values)) return values;
     if (hr_node_dtype(values) == HR_STRING || hr_node_exists(hr_feature_row_splits(c->model->features, column)))
         return hr_node_fail(c->model->graph, HR_INVALID_ARGUMENT, "estimator.weight",
                             "weight '%.60s': expected one number a row, got strings or lists", column);

@@ -115,6 +115,10 @@ HR_API hr_node hr_head_class_predictions(const hr_head_call *c, hr_node probabil
 /* The metrics of numbers: average_loss, prediction/mean, label/mean. */
 HR_API void hr_head_regression_metrics(const hr_head_call *c, hr_node predictions);
 
+/* The same calls, which tell the line that they are in (graph.h). */
+#define hr_head_build(...) HR_MADE_(hr_head_build(__VA_ARGS__))
+#define hr_head_class_predictions(...) HR_MADE_(hr_head_class_predictions(__VA_ARGS__))
+
 #ifdef __cplusplus
 }
 #endif
