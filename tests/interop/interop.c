@@ -1,7 +1,6 @@
 /* The side of Headrace in the tests against a real TensorFlow: writes files for it, reads and prints what it wrote. One
  * subcommand a direction; lines of text that interop.py takes apart. Bytes are printed in hex. */
 #include "tests/train/estimator/trainings.h"
-#include "tests/train/summary/read_events.h"
 #include <headrace/checkpoint.h>
 #include <headrace/control_flow.h>
 #include <headrace/graphdef.h>
@@ -180,6 +179,37 @@ static hr_status write_some(hr_event_writer *w, hr_error *err)
     return hr_event_scalar(w, "loss", 0.25f, 1LL << 40, err);
 }
 
+/* A picture, a histogram of TensorFlow 2, run metadata, and so many scalars that they take several files. */
+static hr_status write_more(hr_event_writer *w, hr_error *err)
+{
+    char *bytes;
+    size_t size;
+    const double values[] = {-1, 2, 2};
+    HR_TRY(hr_summary_image((hr_view){"picture", 7}, 1, 2, 3, (const uint8_t *)"abcdef", &bytes, &size, err));
+    hr_status st = hr_event_summary_bytes(w, (hr_view){bytes, (int64_t)size}, 1, err);
+    hr_free(bytes);
+    HR_TRY(st);
+    HR_TRY(hr_summary_histogram_v2((hr_view){"v2", 2}, values, 3, 3, &bytes, &size, err));
+    st = hr_event_summary_bytes(w, (hr_view){bytes, (int64_t)size}, 1, err);
+    hr_free(bytes);
+    HR_TRY(st);
+    HR_TRY(hr_event_run_metadata(w, "step_1", (hr_view){"", 0}, 1, err));
+    for (int64_t i = 0; i < 100; i++) HR_TRY(hr_event_scalar(w, "many", (float)i, i, err));
+    return HR_OK;
+}
+
+static int run_write_files_of_events(char **argument)
+{
+    hr_event_writer *w;
+    hr_error err = {0};
+    const hr_event_writer_opts opts = {.struct_size = sizeof opts, .max_file_bytes = 2000};
+    if (hr_event_writer_open_with(argument[0], &opts, &w, &err) != HR_OK) return fail(&err);
+    hr_status st = write_more(w, &err);
+    if (st == HR_OK) st = hr_event_writer_flush(w, &err);
+    hr_event_writer_free(w);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
 static int run_write_events(char **argument)
 {
     hr_event_writer *w;
@@ -190,32 +220,32 @@ static int run_write_events(char **argument)
     return st == HR_OK ? 0 : fail(&err);
 }
 
-static void print_value(int64_t step, const summary_value *v)
+static void print_event(const hr_event *e)
 {
-    printf("%lld %s ", (long long)step, v->tag);
-    if (v->value_case == HEADRACE__PROTO__SUMMARY__VALUE__VALUE_SIMPLE_VALUE)
-        printf("scalar %.9g\n", (double)v->simple_value);
-    else if (v->value_case == HEADRACE__PROTO__SUMMARY__VALUE__VALUE_HISTO)
-        printf("histogram %.17g %.17g %.17g %d\n", v->histo->min, v->histo->max, v->histo->num,
-               (int)v->histo->n_bucket);
-    else if (v->value_case == HEADRACE__PROTO__SUMMARY__VALUE__VALUE_TENSOR)
-        printf("tensor %d\n", (int)v->tensor->dtype);
-    else
-        printf("other\n");
+    static const char *const kinds[] = {[HR_EVENT_SCALAR] = "scalar", [HR_EVENT_HISTOGRAM] = "histogram",
+                                        [HR_EVENT_IMAGE] = "image",   [HR_EVENT_IMAGES] = "images",
+                                        [HR_EVENT_TEXT] = "text",     [HR_EVENT_TENSOR] = "tensor",
+                                        [HR_EVENT_GRAPH] = "graph",   [HR_EVENT_LOG] = ""};
+    const char *kind = (size_t)e->kind < sizeof kinds / sizeof *kinds ? kinds[e->kind] : NULL;
+    if (!kind) return;
+    printf("%lld %s %s", (long long)e->step, e->tag, kind);
+    if (e->kind == HR_EVENT_SCALAR) printf(" %.9g", e->scalar);
+    if (e->kind == HR_EVENT_HISTOGRAM) printf(" %.17g %.17g %.17g %d", e->min, e->max, e->num, (int)e->bucket_count);
+    for (int64_t i = 0; i < e->text_count && e->kind == HR_EVENT_TEXT; i++)
+        printf(" %.*s", (int)e->texts[i].size, e->texts[i].data);
+    printf("\n");
 }
 
 static int run_read_events(char **argument)
 {
-    static event_list list;
+    hr_event_reader *r;
+    const hr_event *e;
     hr_error err = {0};
-    if (read_events(argument[0], &list, &err) != HR_OK) return fail(&err);
-    for (int i = 0; i < list.count; i++) {
-        const event *e = list.event[i];
-        size_t values = e->what_case == HEADRACE__PROTO__EVENT__WHAT_SUMMARY ? e->summary->n_value : 0;
-        for (size_t k = 0; k < values; k++) print_value(e->step, e->summary->value[k]);
-    }
-    free_events(&list);
-    return 0;
+    if (hr_event_reader_open(argument[0], NULL, &r, &err) != HR_OK) return fail(&err);
+    hr_status st;
+    while ((st = hr_event_read(r, &e, &err)) == HR_OK) print_event(e);
+    hr_event_reader_free(r);
+    return st == HR_END ? 0 : fail(&err);
 }
 
 /* ---- estimators ---- */
@@ -561,6 +591,7 @@ static const struct {
     {"write_checkpoint", 1, run_write_checkpoint},
     {"read_checkpoint", 1, run_read_checkpoint},
     {"write_events", 1, run_write_events},
+    {"write_files_of_events", 1, run_write_files_of_events},
     {"read_events", 1, run_read_events},
     {"write_rows", 1, run_write_rows},
     {"train", 4, run_train},

@@ -156,7 +156,36 @@ class Events(Case):
             writer.add_summary(session.run(merged), 7)
             writer.close()
         (file,) = glob.glob(self.path("events.out.tfevents.*"))
-        self.assertEqual(headrace("read_events", file), ["7 a scalar 1.25", "7 h histogram -3 2 3 7"])
+        self.assertEqual(headrace("read_events", file),
+                         ["0  graph", "7 a scalar 1.25", "7 h histogram -3 2 3 7"])
+
+    def test_headrace_reads_tensorflow_2s(self):
+        with tf.summary.create_file_writer(self.folder.name).as_default():
+            tf.summary.scalar("a", 1.25, 7)
+            tf.summary.histogram("h", [1.0, 2.0, -3.0], 7, buckets=5)
+            tf.summary.text("t", "words", 8)
+            tf.summary.image("i", np.zeros([1, 2, 2, 3], np.uint8), 8)
+        self.assertEqual(headrace("read_events", self.folder.name),
+                         ["7 a scalar 1.25", "7 h histogram -3 2 3 5", "8 t text words", "8 i images"])
+
+    def test_tensorboard_loads_headraces_files(self):
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+        from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+
+        headrace("write_files_of_events", self.folder.name)
+        files = sorted(glob.glob(self.path("events.out.tfevents.*")))
+        self.assertGreater(len(files), 2)
+        loaded = [list(EventFileLoader(file).Load()) for file in files]
+        self.assertEqual([events[0].file_version for events in loaded], ["brain.Event:2"] * len(files))
+        self.assertEqual(sum(len(events) - 1 for events in loaded), 103)
+        shown = EventAccumulator(self.folder.name)
+        shown.Reload()
+        self.assertEqual([(e.step, e.value) for e in shown.Scalars("many")], [(i, i) for i in range(100)])
+        self.assertEqual((shown.Images("picture")[0].width, shown.Images("picture")[0].height), (2, 1))
+        rows = tf.make_ndarray(shown.Tensors("v2")[0].tensor_proto)
+        self.assertEqual(rows.tolist(), [[-1, 0, 1], [0, 1, 0], [1, 2, 2]])
+        self.assertEqual(shown.PluginTagToContent("histograms"), {"v2": b""})
+        self.assertEqual(shown.Tags()["run_metadata"], ["step_1"])
 
 
 class Columns(Case):

@@ -1,6 +1,8 @@
 /* Event files, read back. */
+#include "tests/io/faults.h"
 #include "tests/testing.h"
 #include "tests/train/summary/read_events.h"
+#include <errno.h>
 #include <float.h>
 #include <headrace/summary.h>
 #include <math.h>
@@ -142,6 +144,126 @@ static void a_record_is_in_the_file_as_soon_as_it_is_written(void **state)
     hr_event_writer_free(w);
 }
 
+static int events_in(const char *path)
+{
+    event_list list;
+    hr_error err = {0};
+    assert_ok(read_events(path, &list, &err), &err);
+    const int count = list.count;
+    free_events(&list);
+    return count;
+}
+
+static hr_event_writer *open_waiting(const char *folder, int64_t max_queue, double flush_secs, int64_t max_file_bytes)
+{
+    hr_event_writer *w;
+    hr_error err = {0};
+    const hr_event_writer_opts opts = {.struct_size = sizeof opts,
+                                       .max_queue = &max_queue,
+                                       .flush_secs = &flush_secs,
+                                       .filename_suffix = ".v2",
+                                       .max_file_bytes = max_file_bytes};
+    assert_ok(hr_event_writer_open_with(folder, &opts, &w, &err), &err);
+    return w;
+}
+
+static void events_wait_until_the_queue_is_full(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_event_writer *w = open_waiting("queue", 2, 1e9, 0);
+    assert_text_contains(hr_event_writer_path(w), ".v2");
+    const int expected[] = {1, 1, 4, 4};
+    for (int i = 0; i < 4; i++) {
+        assert_ok(hr_event_scalar(w, "x", 0, i, &err), &err);
+        assert_int_equal(events_in(hr_event_writer_path(w)), expected[i]);
+    }
+    assert_ok(hr_event_writer_flush(w, &err), &err);
+    assert_int_equal(events_in(hr_event_writer_path(w)), 5);
+    hr_event_writer_free(w);
+}
+
+static void events_wait_no_longer_than_they_may(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_event_writer *w = open_waiting("time", 1000, 0.01, 0);
+    for (int64_t i = 0; events_in(hr_event_writer_path(w)) == 1; i++)
+        assert_ok(hr_event_scalar(w, "x", 0, i, &err), &err);
+    hr_event_writer_free(w);
+}
+
+static void a_file_that_is_large_is_followed_by_another(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_event_writer *w = open_waiting("roll", 3, 1e9, 300);
+    hr_scalar_point *points;
+    int64_t count;
+    char first[4096];
+    snprintf(first, sizeof first, "%s", hr_event_writer_path(w));
+    for (int64_t i = 0; i < 100; i++) assert_ok(hr_event_scalar(w, "x", (float)i, i, &err), &err);
+    assert_true(strcmp(hr_event_writer_path(w), first) > 0);
+    hr_event_writer_free(w);
+    assert_true(events_in(first) < 12);
+    assert_ok(hr_event_scalars("roll", "x", &points, &count, &err), &err);
+    assert_int_equal(count, 100);
+    for (int64_t i = 0; i < count; i++) assert_int_equal(points[i].step, i); /* names are in order */
+    hr_free(points);
+}
+
+/* ---- a disk that fails ---- */
+
+static void short_and_interrupted_writes_are_completed(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    faults f = {.max = 3, .interrupted = true, .call = -1};
+    use_faults(&f);
+    hr_event_writer *w = open_waiting("short", 5, 1e9, 0);
+    for (int i = 0; i < 20; i++) assert_ok(hr_event_scalar(w, "x", 0, i, &err), &err);
+    assert_ok(hr_event_writer_flush(w, &err), &err);
+    use_faults(NULL);
+    assert_int_equal(events_in(hr_event_writer_path(w)), 21);
+    hr_event_writer_free(w);
+}
+
+/* Whichever call fails, the file ends with a whole record, and a later flush writes what waited. */
+static void a_full_disk_leaves_whole_records(void **state)
+{
+    (void)state;
+    int failed = 0;
+    for (int call = 2; call < 60; call++) {
+        char folder[32];
+        hr_error err = {0};
+        snprintf(folder, sizeof folder, "full%d", call);
+        faults f = {.max = 50, .call = call, .number = ENOSPC};
+        use_faults(&f);
+        hr_event_writer *w;
+        const hr_event_writer_opts opts = {
+            .struct_size = sizeof opts, .max_queue = HR_I64(2), .flush_secs = HR_F64(1e9)};
+        if (hr_event_writer_open_with(folder, &opts, &w, &err) != HR_OK) {
+            use_faults(NULL);
+            continue;
+        }
+        int lost = 0;
+        for (int i = 0; i < 20; i++) {
+            if (hr_event_scalar(w, "x", 0, i, &err) == HR_OK) continue;
+            assert_string_equal(err.kind, "file.write");
+            assert_text_contains(err.text, folder);
+            events_in(hr_event_writer_path(w)); /* it can be read */
+            lost++;
+        }
+        if (hr_event_writer_flush(w, &err) != HR_OK) assert_ok(hr_event_writer_flush(w, &err), &err);
+        use_faults(NULL);
+        assert_int_equal(events_in(hr_event_writer_path(w)), 21 - lost);
+        assert_true(lost <= 1);
+        failed += lost;
+        hr_event_writer_free(w);
+    }
+    assert_more(failed, 5);
+}
+
 static void a_folder_that_is_a_file_is_reported(void **state)
 {
     (void)state;
@@ -207,6 +329,11 @@ int main(void)
         cmocka_unit_test(a_histogram_of_nan_is_refused_by_name),
         cmocka_unit_test(texts_and_session_logs_are_written),
         cmocka_unit_test(a_record_is_in_the_file_as_soon_as_it_is_written),
+        cmocka_unit_test(events_wait_until_the_queue_is_full),
+        cmocka_unit_test(events_wait_no_longer_than_they_may),
+        cmocka_unit_test(a_file_that_is_large_is_followed_by_another),
+        cmocka_unit_test(short_and_interrupted_writes_are_completed),
+        cmocka_unit_test(a_full_disk_leaves_whole_records),
         cmocka_unit_test(a_folder_that_is_a_file_is_reported),
         cmocka_unit_test(tags_keep_what_tensorboard_understands),
         cmocka_unit_test(every_allocation_may_fail),
