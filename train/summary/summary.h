@@ -83,6 +83,7 @@ HR_API void hr_event_writer_free(hr_event_writer *writer);
  *         if (e->kind == HR_EVENT_SCALAR) printf("%lld %s %g\n", (long long)e->step, e->tag, e->scalar);
  */
 
+/* What an event, or one value of its summary, is. */
 typedef enum hr_event_kind {
     HR_EVENT_EMPTY,      /* nothing that is known here */
     HR_EVENT_VERSION,    /* the first of a file: .bytes is "brain.Event:2" */
@@ -134,6 +135,7 @@ HR_API hr_status hr_event_reader_open(const char *path, const hr_policy *policy,
 HR_API hr_status hr_event_read(hr_event_reader *reader, const hr_event **event, hr_error *err);
 HR_API void hr_event_reader_free(hr_event_reader *reader); /* NULL: nothing */
 
+/* One point of a scalar: at `wall_time`, seconds since 1970. */
 typedef struct hr_scalar_point {
     int64_t step;
     double wall_time, value;
