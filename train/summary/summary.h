@@ -167,6 +167,10 @@ HR_API hr_status hr_summary_tensor(hr_view tag, hr_view tensor, hr_view metadata
  * sizes are refused, "summary.image". */
 HR_API hr_status hr_summary_image(hr_view tag, int64_t height, int64_t width, int channels, const uint8_t *pixels,
                                   char **bytes, size_t *size, hr_error *err);
+/* A sound as WAV of 16 bits: frames of one sample from -1 to 1 for each channel; what is beyond is clipped, NaN is 0.
+ * `rate`: frames a second. No frames, or another rate than 1 to 2^32 - 1, is refused, "summary.audio". */
+HR_API hr_status hr_summary_audio(hr_view tag, int64_t frames, int64_t channels, float rate, const float *samples,
+                                  char **bytes, size_t *size, hr_error *err);
 /* One of all values of several summaries. Refuses what is no summary, and a tag that is there twice, "summary.merge". */
 HR_API hr_status hr_summary_merge(const hr_view *summaries, int64_t count, char **bytes, size_t *size, hr_error *err);
 

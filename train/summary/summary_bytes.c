@@ -6,10 +6,23 @@
 #include "proto/message.h"
 #include "train/summary/histogram.h"
 #include "train/summary/png.h"
+#include <math.h>
 #include <string.h>
 
 /* Fields of tensorflow.Summary.Value and Summary.Image: the number and, below, the type of what follows. */
-enum { VARINT = 0, BYTES = 2, FIXED32 = 5, VALUE = 1, TAG = 1, SIMPLE = 2, IMAGE = 4, HISTO = 5, TENSOR = 8, META = 9 };
+enum {
+    VARINT = 0,
+    BYTES = 2,
+    FIXED32 = 5,
+    VALUE = 1,
+    TAG = 1,
+    SIMPLE = 2,
+    IMAGE = 4,
+    HISTO = 5,
+    AUDIO = 6,
+    TENSOR = 8,
+    META = 9
+};
 
 typedef struct field {
     int number, type;
@@ -189,6 +202,82 @@ hr_status hr_summary_image(hr_view tag, int64_t height, int64_t width, int chann
         st = pack_value(tag, (field){IMAGE, BYTES, 0, {image, (int64_t)image_size}}, NULL, bytes, size, err);
     hr_free(image);
     hr_free(png);
+    return st;
+}
+
+/* ---- sounds ---- */
+
+enum { WAV_HEADER = 44 };
+
+static char *put_number(char *to, uint64_t number, int size)
+{
+    for (int i = 0; i < size; i++) *to++ = (char)(number >> 8 * i);
+    return to;
+}
+
+static char *put_text(char *to, const char *four)
+{
+    memcpy(to, four, 4);
+    return to + 4;
+}
+
+/* Rounded, halves away from zero. */
+static int16_t sample_of(float v)
+{
+    const float scaled = roundf(v * 32768.0f);
+    return (int16_t)(isnan(scaled) ? 0 : scaled < -32768.0f ? -32768.0f : scaled > 32767.0f ? 32767.0f : scaled);
+}
+
+static void wav_write(char *to, uint64_t rate, int64_t channels, int64_t samples, const float *sample)
+{
+    const uint64_t data = 2 * (uint64_t)samples, frame = 2 * (uint64_t)channels;
+    to = put_number(put_text(to, "RIFF"), WAV_HEADER - 8 + data, 4);
+    to = put_number(put_text(put_text(to, "WAVE"), "fmt "), 16, 4);
+    to = put_number(put_number(to, 1, 2), (uint64_t)channels, 2); /* not compressed */
+    to = put_number(put_number(to, rate, 4), rate * frame, 4);
+    to = put_number(put_number(to, frame, 2), 16, 2);
+    to = put_number(put_text(to, "data"), data, 4);
+    for (int64_t i = 0; i < samples; i++) to = put_number(to, (uint16_t)sample_of(sample[i]), 2);
+}
+
+static hr_status audio_check(int64_t frames, int64_t channels, float rate, int64_t *samples, hr_error *err)
+{
+    if (!(rate >= 1 && rate < 4294967296.0f))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "summary.audio", "a sound: expected a rate of 1 to 2^32 - 1, got %g",
+                       (double)rate);
+    const bool fits = frames > 0 && frames <= INT32_MAX && channels >= 0 && channels <= INT16_MAX;
+    *samples = fits ? frames * channels : 0; /* less than 2^47 */
+    if (fits && *samples <= INT32_MAX) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "summary.audio",
+                   "a sound: expected 1 or more frames, at most %d channels and %d samples, got %lld frames of %lld",
+                   INT16_MAX, INT32_MAX, (long long)frames, (long long)channels);
+}
+
+hr_status hr_summary_audio(hr_view tag, int64_t frames, int64_t channels, float rate, const float *samples,
+                           char **bytes, size_t *size, hr_error *err)
+{
+    int64_t count;
+    uint32_t bits;
+    size_t audio_size;
+    char *audio = NULL;
+    if (!bytes || !size || !samples) return lacks("samples, and a place for the bytes", err);
+    *bytes = NULL;
+    HR_TRY(audio_check(frames, channels, rate, &count, err));
+    memcpy(&bits, &rate, sizeof bits);
+    const int64_t wav_size = WAV_HEADER + 2 * count;
+    char *wav = hr_malloc((size_t)wav_size);
+    if (!wav) return hr_no_memory(err, "a sound");
+    wav_write(wav, (uint64_t)llrintf(rate), channels, count, samples);
+    const field fields[] = {{1, FIXED32, bits, {NULL, 0}},
+                            {2, VARINT, (uint64_t)channels, {NULL, 0}},
+                            {3, VARINT, (uint64_t)frames, {NULL, 0}},
+                            {4, BYTES, 0, {wav, wav_size}},
+                            {5, BYTES, 0, {"audio/wav", 9}}};
+    hr_status st = pack(fields, 5, &audio, &audio_size, err);
+    if (st == HR_OK)
+        st = pack_value(tag, (field){AUDIO, BYTES, 0, {audio, (int64_t)audio_size}}, NULL, bytes, size, err);
+    hr_free(audio);
+    hr_free(wav);
     return st;
 }
 

@@ -139,6 +139,35 @@ static hr_status make_images(hr_kernel *k, int first, hr_strings *summary, hr_er
     return HR_OK;
 }
 
+/* ---- sounds: [n, frames] or [n, frames, channels] ---- */
+
+static hr_status make_audio(hr_kernel *k, int first, hr_strings *summary, hr_error *err)
+{
+    const hr_tensor *tag = k->input[first], *in = k->input[first + 1], *rate = k->input[first + 2];
+    const int64_t most = hr_attr_int(k->node, "max_outputs");
+    HR_TRY(hr_expect_rank("tag", tag->shape, 0, err));
+    HR_TRY(hr_expect_rank("sample_rate", rate->shape, 0, err));
+    if (in->shape.rank != 2 && in->shape.rank != 3)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "Tensor must be 3-D or 2-D, got rank %d",
+                       in->shape.rank);
+    const int64_t frames = in->shape.dims[1], channels = in->shape.rank == 3 ? in->shape.dims[2] : 1;
+    const int64_t sounds = in->shape.dims[0] < most ? in->shape.dims[0] : most;
+    const size_t size = (size_t)text_at(tag, 0).size;
+    char *name = hr_kernel_temp(k, size + 32);
+    if (!name) return hr_no_memory(err, "a sound");
+    if (size) memcpy(name, text_at(tag, 0).data, size);
+    for (int64_t i = 0; i < sounds; i++) {
+        char *bytes;
+        size_t bytes_size;
+        const int end = snprintf(name + size, 32, most > 1 ? "/audio/%lld" : "/audio", (long long)i);
+        const hr_status st =
+            hr_summary_audio((hr_view){name, (int64_t)size + end}, frames, channels, *(const float *)rate->data,
+                             (const float *)in->data + i * frames * channels, &bytes, &bytes_size, err);
+        HR_TRY(add_bytes(summary, st, bytes, bytes_size));
+    }
+    return HR_OK;
+}
+
 /* ---- tensors, and what is a summary already ---- */
 
 static hr_status make_tensor_of(const hr_tensor *tag, const hr_tensor *value, const hr_tensor *metadata,
@@ -293,11 +322,13 @@ static hr_status write_graph_compute(hr_kernel *k, hr_error *err)
 GIVES(scalars, make_scalars)
 GIVES(histogram, make_histogram)
 GIVES(images, make_images)
+GIVES(audio, make_audio)
 GIVES(tensor, make_tensor)
 GIVES(merged, make_merged)
 WRITES(scalars, make_scalars)
 WRITES(histogram, make_histogram)
 WRITES(images, make_images)
+WRITES(audio, make_audio)
 WRITES(tensor, make_tensor_after)
 WRITES(given, make_given)
 
@@ -316,6 +347,7 @@ const hr_graph_op hr_graph_ops_summary_ops[] = {
     SUMMARY("ScalarSummary", "?, ?", give_scalars, .kernels = NUMBERS),
     SUMMARY("HistogramSummary", "[], ?", give_histogram, .kernels = NUMBERS),
     SUMMARY("ImageSummary", "[], [b,h,w,c]", give_images, .kernels = PICTURES),
+    SUMMARY("AudioSummaryV2", "[], ?, []", give_audio, .types = NULL),
     SUMMARY("TensorSummaryV2", "[], ?, []", give_tensor, .types = "T:any"),
     SUMMARY("MergeSummary", "?", give_merged, .types = NULL),
     {
@@ -334,6 +366,7 @@ const hr_graph_op hr_graph_ops_summary_ops[] = {
     WRITER("WriteHistogramSummary", ", [], [], ?", write_histogram,
            .kernels = HR_KERNELS(number, floats, halves, ints, bools)),
     WRITER("WriteImageSummary", ", [], [], [b,h,w,c], [?]", write_images, .kernels = PICTURES),
+    WRITER("WriteAudioSummary", ", [], [], ?, []", write_audio, .types = NULL),
     WRITER("WriteSummary", ", [], ?, [], []", write_tensor, .types = "T:any"),
     WRITER("WriteRawProtoSummary", ", [], ?", write_given, .types = NULL),
     WRITER("WriteGraphSummary", ", [], []", write_graph_compute, .types = NULL),

@@ -1,7 +1,10 @@
 /* Summaries as bytes and in event files; the bytes are those that TensorFlow 2.15.1 gave for the same inputs. */
 #include "tests/train/ops/node_text.h"
 #include "tests/train/summary/read_events.h"
+#include <headrace/summary.h>
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -214,6 +217,37 @@ static void summaries_go_into_a_writers_file(void **state)
     free_events(&list);
 }
 
+/* ---- sounds: TensorFlow 2.15.1's bytes ---- */
+
+static void sounds_are_tensorflows_bytes(void **state)
+{
+    (void)state;
+    static const char stereo[] =
+        "0a590a07612f617564696f324e0d3303fa45100218032238524946463000000057415645666d7420100000"
+        "0001000200401f0000007d000004001000646174610c000000004000800000ff7f0080aa2a2a09617564"
+        "696f2f776176";
+    const float samples[] = {.5f, -1.5f, 1e-5f, 1, -1, .3333f};
+    const float ties[] = {1.5f / 32768, 2.5f / 32768, -.5f / 32768, -1.5f / 32768, NAN, INFINITY};
+    static const unsigned char tied[] = {2, 0, 3, 0, 0xff, 0xff, 0xfe, 0xff, 0, 0, 0xff, 0x7f};
+    char *bytes, hex[256];
+    size_t size;
+    hr_error err;
+    assert_ok(hr_summary_audio((hr_view){"a/audio", 7}, 3, 2, 8000.4f, samples, &bytes, &size, &err), &err);
+    for (size_t i = 0; i < size; i++) snprintf(hex + 2 * i, 3, "%02x", (unsigned char)bytes[i]);
+    assert_string_equal(hex, stereo);
+    hr_free(bytes);
+    assert_ok(hr_summary_audio((hr_view){"a", 1}, 6, 1, 8000, ties, &bytes, &size, &err), &err);
+    assert_memory_equal(bytes + size - 11 - sizeof tied, tied, sizeof tied);
+    hr_free(bytes);
+    EXPECT_NODE("AudioSummaryV2", "string[] 'a'; float32[2] 1 2; float32[] 1", NULL);
+    EXPECT_NODE("AudioSummaryV2", "string[] 'a'; float32[1,2] 1 2; float32[] 0", NULL);
+    EXPECT_NODE("AudioSummaryV2", "string[] 'a'; float32[1,0,1]; float32[] 1", NULL);
+    EXPECT_NODE("AudioSummaryV2", "string[] 'a'; float32[0,2]; float32[] 1", "string[] ''");
+    assert_status(hr_summary_audio((hr_view){"a", 1}, INT64_MAX, 3, 1, samples, &bytes, &size, &err),
+                  HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "summary.audio");
+}
+
 /* ---- nodes of summaries ---- */
 
 /* The names that TensorFlow 2.15.1 gives the nodes of the same calls. */
@@ -294,6 +328,7 @@ int main(void)
                                        cmocka_unit_test(floats_are_pictures_from_the_least_to_the_greatest),
                                        cmocka_unit_test(several_pictures_are_counted_in_their_tags),
                                        cmocka_unit_test(summaries_go_into_a_writers_file),
+                                       cmocka_unit_test(sounds_are_tensorflows_bytes),
                                        cmocka_unit_test(summary_nodes_have_tensorflows_names_and_tags),
                                        cmocka_unit_test(a_summary_that_cannot_be_fails_the_graph)};
     return cmocka_run_group_tests(tests, NULL, NULL);
