@@ -318,6 +318,31 @@ HR_API hr_hook *hr_summary_saver_hook_with(hr_summary_writer *w, const hr_summar
     HR_CALL3_(hr_summary_saver_hook_with, hr_summary_saver_hook_opts, __VA_ARGS__,                                     \
               .struct_size = sizeof(hr_summary_saver_hook_opts))
 
+/* ---- a training ---- */
+
+typedef struct hr_monitored_training_session_opts {
+    size_t struct_size;
+    const char *checkpoint_dir; /* the session begins with its newest checkpoint, and saves there; default: no saving */
+    const char *summary_dir;    /* of summaries and steps a second; default: checkpoint_dir */
+    /* At most one of each pair; below 0: none. */
+    double save_checkpoint_secs; /* default 600 */
+    int64_t save_checkpoint_steps;
+    int64_t save_summaries_steps; /* default 100 */
+    double save_summaries_secs;
+    int64_t log_step_count_steps; /* default 100; below 0: none */
+    const hr_summarised *summaries;
+    int summary_count;
+    bool no_graph_def;                        /* as of hr_checkpoint_saver_hook */
+    const hr_monitored_session_opts *session; /* what else the session is made with */
+} hr_monitored_training_session_opts;
+/* tf.compat.v1.train.MonitoredTrainingSession: hr_monitored_session_new that recovers, with hr_step_counter_hook,
+ * hr_summary_saver_hook and hr_checkpoint_saver_hook before `hooks`, if there are folders for them. Takes the hooks. */
+HR_API hr_monitored_session *hr_monitored_training_session_with(hr_graph *g, hr_hook *const *hooks, int count,
+                                                                const hr_monitored_training_session_opts *opts);
+#define hr_monitored_training_session(...)                                                                             \
+    HR_CALL3_(hr_monitored_training_session_with, hr_monitored_training_session_opts, __VA_ARGS__,                     \
+              .struct_size = sizeof(hr_monitored_training_session_opts))
+
 #ifdef __cplusplus
 }
 #endif

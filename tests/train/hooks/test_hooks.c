@@ -734,6 +734,48 @@ static void a_session_that_never_recovers_can_be_stopped(void **state)
     hr_graph_free(c.graph);
 }
 
+static void a_training_session_saves_and_goes_on(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    preemption p = {.fail_at = 2, .with = HR_ABORTED}, *pointer = &p;
+    empty_folder("training");
+    for (int round = 0; round < 2; round++) {
+        counting c = new_counting();
+        hr_hook *hook = hr_hook_new(&preemption_kind, &pointer);
+        const hr_summarised summary = {.tag = "loss", .node = c.loss};
+        hr_monitored_session *m =
+            hr_monitored_training_session(c.graph, &hook, 1, .checkpoint_dir = "training", .save_checkpoint_steps = 1,
+                                          .summaries = &summary, .summary_count = 1);
+        assert_null(hr_monitored_session_error(m));
+        assert_int_equal(step_of(m), 3 * round);
+        for (int i = 0; i < 2 + round; i++) assert_ok(run(m, &c, &err), &err);
+        assert_int_equal(step_of(m), 3 + 3 * round);
+        assert_ok(hr_monitored_session_close(m, false, &err), &err);
+        hr_graph_free(c.graph);
+    }
+    /* five checkpoints of three files, the state file, the graph, an event file of each round */
+    assert_int_equal(files_in("training", true), 5 * 3 + 2 + 2);
+}
+
+static void a_training_session_without_folders_writes_nothing(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    counting c = new_counting();
+    hr_monitored_session *m = hr_monitored_training_session(c.graph, NULL, 0, .log_step_count_steps = 1);
+    logged[0] = '\0';
+    hr_set_log(keep, NULL);
+    for (int i = 0; i < 3; i++) assert_ok(run(m, &c, &err), &err);
+    hr_set_log(NULL, NULL);
+    assert_string_equal(logged, "");
+    assert_ok(hr_monitored_session_close(m, false, &err), &err);
+    hr_graph_free(c.graph);
+    m = hr_monitored_training_session(NULL, NULL, 2, .checkpoint_dir = "nowhere");
+    assert_status(hr_monitored_session_error(m)->code, HR_INVALID_ARGUMENT);
+    hr_monitored_session_close(m, true, NULL);
+}
+
 typedef struct two_runs {
     const counting *c;
     int calls;
@@ -819,14 +861,13 @@ static hr_status use_everything(hr_error *err)
     hr_hook *hooks[] = {hr_profiler_hook("memory", .save_steps = 1, .writer = w),
                         hr_final_ops_hook(&c.loss, 1, &final),
                         hr_logging_tensor_hook(&what, 1, .every_n_iter = 1, .formatter = first_text),
-                        hr_step_counter_hook(.every_n_steps = 1, .writer = w),
-                        hr_summary_saver_hook(w, &summary, 1, .save_steps = 1),
-                        hr_checkpoint_saver_hook("memory", .save_steps = 1, .writer = w),
                         hr_nan_tensor_hook(c.loss),
                         hr_logging_tensor_hook(&what, 1, .every_n_iter = 1),
                         hr_stop_at_step_hook(.num_steps = 2)};
     hr_summary_writer_unref(w);
-    hr_monitored_session *m = hr_monitored_session_new(c.graph, hooks, 9, .checkpoint_dir = "memory", .recovers = true);
+    hr_monitored_session *m = hr_monitored_training_session(
+        c.graph, hooks, 6, .checkpoint_dir = "memory", .save_checkpoint_steps = 1, .save_summaries_steps = 1,
+        .log_step_count_steps = 1, .summaries = &summary, .summary_count = 1);
     hr_status st = m ? HR_OK : HR_RESOURCE_EXHAUSTED;
     while (m && st == HR_OK && !hr_should_stop(m)) st = run(m, &c, err);
     if (m) st = hr_monitored_session_close(m, false, err);
@@ -882,6 +923,8 @@ int main(void)
         cmocka_unit_test(runs_of_three_steps_are_seen_as_tensorflow_sees_them),
         cmocka_unit_test(a_session_goes_on_from_its_checkpoint),
         cmocka_unit_test(a_session_that_never_recovers_can_be_stopped),
+        cmocka_unit_test(a_training_session_saves_and_goes_on),
+        cmocka_unit_test(a_training_session_without_folders_writes_nothing),
         cmocka_unit_test(a_step_function_is_repeated_as_a_whole),
         cmocka_unit_test(ops_of_the_callers_own_make_a_session_ready),
         cmocka_unit_test(every_allocation_may_fail),
