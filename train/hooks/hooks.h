@@ -318,6 +318,35 @@ HR_API hr_hook *hr_summary_saver_hook_with(hr_summary_writer *w, const hr_summar
     HR_CALL3_(hr_summary_saver_hook_with, hr_summary_saver_hook_opts, __VA_ARGS__,                                     \
               .struct_size = sizeof(hr_summary_saver_hook_opts))
 
+/* Early stopping: hooks that read the event files of `eval_dir` (hr_estimator_evaluate writes <model_dir>/eval), and
+ * request a stop where the metric of an evaluation is above or below a threshold, or where its best value is
+ * max_steps or more older than a later evaluation. Better is strictly better; NaN is worse than any number.
+ * tf.estimator.experimental.stop_if_higher_hook and its kin. HR_NOT_FOUND, "hooks.metric": an evaluation has other
+ * metrics only. */
+typedef struct hr_early_stopping_hook_opts {
+    size_t struct_size;
+    int64_t min_steps; /* evaluations of earlier steps do not count */
+    /* How often it looks: at most one of the two; default: every 60 seconds. */
+    double run_every_secs;
+    int64_t run_every_steps;
+} hr_early_stopping_hook_opts;
+HR_API hr_hook *hr_stop_if_higher_hook_with(const char *eval_dir, const char *metric, double threshold,
+                                            const hr_early_stopping_hook_opts *opts);
+HR_API hr_hook *hr_stop_if_lower_hook_with(const char *eval_dir, const char *metric, double threshold,
+                                           const hr_early_stopping_hook_opts *opts);
+HR_API hr_hook *hr_stop_if_no_increase_hook_with(const char *eval_dir, const char *metric,
+                                                 int64_t max_steps_without_increase,
+                                                 const hr_early_stopping_hook_opts *opts);
+HR_API hr_hook *hr_stop_if_no_decrease_hook_with(const char *eval_dir, const char *metric,
+                                                 int64_t max_steps_without_decrease,
+                                                 const hr_early_stopping_hook_opts *opts);
+#define HR_EARLY_STOPPING_(fn, ...)                                                                                    \
+    HR_CALL3_(fn, hr_early_stopping_hook_opts, __VA_ARGS__, .struct_size = sizeof(hr_early_stopping_hook_opts))
+#define hr_stop_if_higher_hook(...) HR_EARLY_STOPPING_(hr_stop_if_higher_hook_with, __VA_ARGS__)
+#define hr_stop_if_lower_hook(...) HR_EARLY_STOPPING_(hr_stop_if_lower_hook_with, __VA_ARGS__)
+#define hr_stop_if_no_increase_hook(...) HR_EARLY_STOPPING_(hr_stop_if_no_increase_hook_with, __VA_ARGS__)
+#define hr_stop_if_no_decrease_hook(...) HR_EARLY_STOPPING_(hr_stop_if_no_decrease_hook_with, __VA_ARGS__)
+
 /* ---- a training ---- */
 
 typedef struct hr_monitored_training_session_opts {

@@ -438,6 +438,7 @@ static golden_result run_case(golden_case *c)
     if (strcmp(kind, "timer") == 0) return run_timer(c);
     if (strcmp(kind, "session") == 0) return run_session_case(c);
     if (strcmp(kind, "hook") == 0) return run_hook_case(c);
+    if (strcmp(kind, "early_stopping") == 0) return run_early_stopping_case(c);
     if (strcmp(kind, "estimator") == 0) return run_estimator_case(c);
     return golden_not_built(c, "%s", kind);
 }

@@ -1,0 +1,212 @@
+/* Exporters: after which evaluations a model is exported, and which exports are kept. What an export consists of is the
+ * caller's function; its folder appears whole, because it is renamed last. */
+#include "base/clock.h"
+#include "base/text.h"
+#include "io/sys.h"
+#include "train/estimator/estimator_internal.h"
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef enum exporter_kind { EXPORT_LATEST, EXPORT_BEST, EXPORT_FINAL } exporter_kind;
+
+struct hr_exporter {
+    exporter_kind kind;
+    char *name, *metric;
+    hr_export_fn *fn;
+    void *user;
+    int64_t keep; /* 0: all */
+    bool larger, tf_compat;
+    bool has_best;
+    double best;
+    char *exported; /* by the last call; NULL: nothing */
+};
+
+/* ---- making ---- */
+
+static hr_exporter *exporter_new(exporter_kind kind, const char *name, hr_export_fn *fn, void *user,
+                                 const hr_exporter_opts *o)
+{
+    o = &HR_OPTIONS(hr_exporter_opts, o);
+    hr_exporter *x = hr_calloc(1, sizeof *x);
+    if (!x) return NULL;
+    x->kind = kind;
+    x->name = hr_strdup(name ? name : "");
+    x->metric = hr_strdup(o->metric ? o->metric : "loss");
+    x->fn = fn;
+    x->user = user;
+    x->keep = kind == EXPORT_FINAL ? 0 : o->exports_to_keep ? *o->exports_to_keep : 5;
+    x->larger = o->larger_is_better;
+    x->tf_compat = o->tf_compat;
+    if (x->name && x->metric) return x;
+    hr_exporter_free(x);
+    return NULL;
+}
+
+hr_exporter *hr_latest_exporter_with(const char *name, hr_export_fn *fn, void *user, const hr_exporter_opts *opts)
+{
+    return exporter_new(EXPORT_LATEST, name, fn, user, opts);
+}
+
+hr_exporter *hr_best_exporter_with(const char *name, hr_export_fn *fn, void *user, const hr_exporter_opts *opts)
+{
+    return exporter_new(EXPORT_BEST, name, fn, user, opts);
+}
+
+hr_exporter *hr_final_exporter_with(const char *name, hr_export_fn *fn, void *user, const hr_exporter_opts *opts)
+{
+    return exporter_new(EXPORT_FINAL, name, fn, user, opts);
+}
+
+void hr_exporter_free(hr_exporter *x)
+{
+    if (!x) return;
+    hr_free(x->name);
+    hr_free(x->metric);
+    hr_free(x->exported);
+    hr_free(x);
+}
+
+const char *hr_exporter_exported(const hr_exporter *x) { return x ? x->exported : NULL; }
+
+/* ---- which exports are kept ---- */
+
+/* TensorFlow's exports are named by seconds since 1970, of ten digits. Other folders are not touched. */
+static int is_export(const struct dirent *entry)
+{
+    return strlen(entry->d_name) == 10 && strspn(entry->d_name, "0123456789") == 10;
+}
+
+/* A folder with all that is in it, links as such. What cannot be removed stays. */
+static void remove_tree(const char *path)
+{
+    DIR *dir = opendir(path);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        struct stat about;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        char *below = hr__path_in(path, entry->d_name);
+        if (below && lstat(below, &about) == 0 && S_ISDIR(about.st_mode))
+            remove_tree(below);
+        else if (below)
+            hr__sys_get()->unlink(below);
+        hr_free(below);
+    }
+    if (dir) closedir(dir);
+    rmdir(path);
+}
+
+static void remove_old_exports(const hr_exporter *x, const char *folder)
+{
+    struct dirent **found = NULL;
+    const int count = x->keep > 0 ? scandir(folder, &found, is_export, alphasort) : 0;
+    for (int i = 0; i < count; i++) {
+        char *path = i < count - x->keep ? hr__path_in(folder, found[i]->d_name) : NULL;
+        if (path) remove_tree(path);
+        hr_free(path);
+        free(found[i]);
+    }
+    free(found);
+}
+
+/* ---- exporting ---- */
+
+/* The first of ten seconds from now on whose folder is free. Gives both paths. */
+static hr_status export_paths(const char *folder, double now, char **temporary, char **path, hr_error *err)
+{
+    char name[32];
+    for (int i = 0; i < 10; i++) {
+        const long long seconds = (long long)now + i;
+        snprintf(name, sizeof name, "%lld", seconds);
+        *path = hr__path_in(folder, name);
+        if (!*path) return hr_no_memory(err, "a path");
+        if (access(*path, F_OK) == 0) {
+            hr_free(*path);
+            *path = NULL;
+            continue;
+        }
+        snprintf(name, sizeof name, "temp-%lld", seconds);
+        *temporary = hr__path_in(folder, name);
+        return *temporary ? HR_OK : hr_no_memory(err, "a path");
+    }
+    return hr_fail(err, HR_ALREADY_EXISTS, "estimator.export",
+                   "%s: expected a free name among %lld and the nine after it, found all taken", folder,
+                   (long long)now);
+}
+
+static hr_status export_whole(hr_exporter *x, const char *checkpoint, const char *temporary, const char *path,
+                              hr_error *err)
+{
+    hr_error why = {0};
+    remove_tree(temporary);
+    HR_TRY(hr__make_folders(temporary, err));
+    hr_status st = x->fn(temporary, checkpoint, x->user, &why);
+    st = hr__descriptor_answer(x->name, "estimator.export", st, &why);
+    if (st != HR_OK && err) *err = why;
+    if (st == HR_OK && hr__sys_get()->rename(temporary, path) != 0)
+        st = hr__sys_fail(err, errno, "file.rename", temporary, "rename");
+    if (st != HR_OK) remove_tree(temporary);
+    return st;
+}
+
+static hr_status export_to(hr_exporter *x, const hr_estimator *e, const char *folder, const char *checkpoint,
+                           hr_error *err)
+{
+    char *temporary = NULL, *path = NULL;
+    const double now = e->config.now ? e->config.now(e->config.now_user) : hr__time_of_day(NULL);
+    hr_status st = export_paths(folder, now, &temporary, &path, err);
+    if (st == HR_OK) st = export_whole(x, checkpoint, temporary, path, err);
+    hr_free(temporary);
+    if (st == HR_OK) {
+        x->exported = path;
+        remove_old_exports(x, folder);
+    } else {
+        hr_free(path);
+    }
+    return st;
+}
+
+/* The first evaluation that an exporter sees is the best so far, whatever earlier processes have found. */
+static bool is_better(const hr_exporter *x, double value)
+{
+    if (!x->has_best) return true;
+    if (!x->tf_compat && isnan(x->best)) return !isnan(value);
+    return x->larger ? value > x->best : value < x->best;
+}
+
+static hr_status check_export(const hr_exporter *x, const hr_estimator *e, hr_error *err)
+{
+    if (!x->name[0] || strchr(x->name, '/') || !x->fn)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.export",
+                       "exporter '%s': expected a name without a slash, and a function that exports", x->name);
+    if (x->keep < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.export",
+                       "exporter '%s': expected exports_to_keep of 0 (all) or more, got %lld", x->name,
+                       (long long)x->keep);
+    if (x->kind != EXPORT_BEST) return HR_OK;
+    for (int i = 0; i < e->result_count; i++)
+        if (strcmp(e->results[i].name, x->metric) == 0) return HR_OK;
+    return hr_fail(err, HR_NOT_FOUND, "estimator.export",
+                   "exporter '%s': expected a result '%s' of the evaluation, found none", x->name, x->metric);
+}
+
+hr_status hr_exporter_export(hr_exporter *x, hr_estimator *e, const char *checkpoint, bool final, hr_error *err)
+{
+    if (!x || !e) return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.argument", "exporter: expected one, got NULL");
+    hr_free(x->exported);
+    x->exported = NULL;
+    HR_TRY(check_export(x, e, err));
+    const double value = hr_estimator_result(e, x->metric);
+    if (x->kind == EXPORT_FINAL ? !final : x->kind == EXPORT_BEST && !is_better(x, value)) return HR_OK;
+    char *all = hr__path_in(e->model_dir, "export"), *folder = all ? hr__path_in(all, x->name) : NULL;
+    hr_status st = folder ? export_to(x, e, folder, checkpoint, err) : hr_no_memory(err, "a path");
+    if (st == HR_OK) x->best = value;
+    x->has_best |= st == HR_OK;
+    hr_free(folder);
+    hr_free(all);
+    return st;
+}
