@@ -268,6 +268,40 @@ HR_API hr_status hr_estimator_predict_with(hr_estimator *e, hr_input_fn *fn, voi
 #define HR_PREDICT_(e, fn, user, each, each_user, ...)                                                                 \
     hr_estimator_predict_with((e), (fn), (user), (each), (each_user), &(hr_predict_opts){__VA_ARGS__})
 
+/* ---- exporting after evaluations ---- */
+
+/* Decides after which evaluations a model is exported, and which exports are kept: tf.estimator.LatestExporter,
+ * BestExporter, FinalExporter. Exports go to <model_dir>/export/<name>/<seconds since 1970>. */
+typedef struct hr_exporter hr_exporter;
+/* Writes an export into the folder `dir`, which is empty and gets its name afterwards. */
+typedef hr_status hr_export_fn(const char *dir, const char *checkpoint, void *user, hr_error *err);
+typedef struct hr_exporter_opts {
+    size_t struct_size;
+    const int64_t *exports_to_keep; /* default 5; 0: all. Older folders named by ten digits are removed */
+    /* For the best exporter: the result that it compares, strictly; default "loss", and smaller is better. NaN is worse
+     * than any number. */
+    const char *metric;
+    bool larger_is_better;
+    bool tf_compat; /* nothing is better than NaN */
+} hr_exporter_opts;
+/* Latest: after every evaluation. Best: where the evaluation is better than any before, and after the first one, even
+ * if an earlier process has found a better one. Final: only after the last one, and all are kept. `user` is borrowed as
+ * long as the exporter lives. NULL: no memory. */
+HR_API hr_exporter *hr_latest_exporter_with(const char *name, hr_export_fn *fn, void *user,
+                                            const hr_exporter_opts *opts);
+HR_API hr_exporter *hr_best_exporter_with(const char *name, hr_export_fn *fn, void *user, const hr_exporter_opts *opts);
+HR_API hr_exporter *hr_final_exporter_with(const char *name, hr_export_fn *fn, void *user,
+                                           const hr_exporter_opts *opts);
+#define HR_EXPORTER_(fn, ...) HR_CALL3_(fn, hr_exporter_opts, __VA_ARGS__, .struct_size = sizeof(hr_exporter_opts))
+#define hr_latest_exporter(...) HR_EXPORTER_(hr_latest_exporter_with, __VA_ARGS__)
+#define hr_best_exporter(...) HR_EXPORTER_(hr_best_exporter_with, __VA_ARGS__)
+#define hr_final_exporter(...) HR_EXPORTER_(hr_final_exporter_with, __VA_ARGS__)
+HR_API void hr_exporter_free(hr_exporter *x); /* NULL: nothing */
+/* Asks an exporter after an evaluation of `e`, whose results it looks at; `final`: it was the last one.
+ * hr_train_and_evaluate does it for those of its eval spec. "estimator.export": it cannot be done. */
+HR_API hr_status hr_exporter_export(hr_exporter *x, hr_estimator *e, const char *checkpoint, bool final, hr_error *err);
+HR_API const char *hr_exporter_exported(const hr_exporter *x); /* what the last call has made; NULL: nothing. Borrows */
+
 /* ---- training and evaluating in turn ---- */
 
 /* The inputs and limits of hr_train_and_evaluate: TensorFlow's TrainSpec and EvalSpec. */
@@ -281,9 +315,11 @@ typedef struct hr_train_spec {
 typedef struct hr_eval_spec {
     hr_input_fn *input_fn;
     void *user;
-    const int64_t *steps;         /* max number of batches; default 100; 0: all */
-    const char *name;             /* as in hr_evaluate_opts */
-    const int64_t *throttle_secs; /* min seconds between two evaluations; default 600 */
+    const int64_t *steps;          /* max number of batches; default 100; 0: all */
+    const char *name;              /* as in hr_evaluate_opts */
+    const int64_t *throttle_secs;  /* min seconds between two evaluations; default 600 */
+    hr_exporter *const *exporters; /* asked after each evaluation, in this order; borrowed for the call */
+    int exporter_count;
 } hr_eval_spec;
 /* A spec as an argument: HR_TRAIN_SPEC(.input_fn = train_input, .max_steps = 20000). */
 #define HR_TRAIN_SPEC(...) (&(hr_train_spec){__VA_ARGS__})

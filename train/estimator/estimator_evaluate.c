@@ -249,17 +249,25 @@ typedef struct evaluator {
     hr_estimator *e;
     const hr_eval_spec *spec;
     double throttle;
+    int64_t max_steps; /* 0: none */
     bool saved_once;
     hr_timer timer;
 } evaluator;
 
 static hr_status evaluate_now(evaluator *v, hr_monitored_session *m, int64_t step, hr_error *err)
 {
+    char *checkpoint;
     double seconds;
     int64_t steps;
     hr_evaluate_opts o = {.steps = v->spec->steps ? *v->spec->steps : 100, .name = v->spec->name};
     hr_timer_update(&v->timer, step, hr_monitored_now(m), &seconds, &steps);
-    return evaluate(v->e, v->spec->input_fn, v->spec->user, &o, err);
+    HR_TRY(hr_whole_checkpoint(v->e->model_dir, &checkpoint, err));
+    o.checkpoint_path = checkpoint;
+    hr_status st = evaluate(v->e, v->spec->input_fn, v->spec->user, &o, err);
+    for (int i = 0; i < v->spec->exporter_count && st == HR_OK; i++)
+        st = hr_exporter_export(v->spec->exporters[i], v->e, checkpoint, v->max_steps > 0 && step >= v->max_steps, err);
+    hr_free(checkpoint);
+    return st;
 }
 
 /* The first save is that of the beginning. */
@@ -282,10 +290,16 @@ static hr_status evaluator_end(void *user, hr_monitored_session *m, int64_t step
 
 hr_status hr_train_and_evaluate(hr_estimator *e, const hr_train_spec *train, const hr_eval_spec *eval)
 {
-    const hr_status st = hr__estimator_begin(e, train && eval ? eval->input_fn : NULL);
+    hr_status st = hr__estimator_begin(e, train && eval ? eval->input_fn : NULL);
+    if (st == HR_OK && (eval->exporter_count < 0 || (eval->exporter_count > 0 && !eval->exporters)))
+        st = hr_fail(&e->error, HR_INVALID_ARGUMENT, "estimator.argument",
+                     "train_and_evaluate: expected %d exporters, got NULL", eval->exporter_count);
     for (int i = 0; st != HR_OK && train && train->hooks && i < train->hook_count; i++) hr_hook_free(train->hooks[i]);
     HR_TRY(st);
-    evaluator v = {.e = e, .spec = eval, .throttle = eval->throttle_secs ? (double)*eval->throttle_secs : 600};
+    evaluator v = {.e = e,
+                   .spec = eval,
+                   .throttle = eval->throttle_secs ? (double)*eval->throttle_secs : 600,
+                   .max_steps = train->max_steps};
     v.timer.last_step = -1;
     hr_saver_listener listener = {.after_save = evaluator_after_save, .end = evaluator_end, .user = &v};
     return hr_estimator_train(e, train->input_fn, train->user, .max_steps = train->max_steps, .hooks = train->hooks,

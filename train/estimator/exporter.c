@@ -1,6 +1,7 @@
 /* Exporters: after which evaluations a model is exported, and which exports are kept. What an export consists of is the
  * caller's function; its folder appears whole, because it is renamed last. */
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/text.h"
 #include "io/sys.h"
 #include "train/estimator/estimator_internal.h"
@@ -199,6 +200,7 @@ hr_status hr_exporter_export(hr_exporter *x, hr_estimator *e, const char *checkp
     if (!x || !e) return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.argument", "exporter: expected one, got NULL");
     hr_free(x->exported);
     x->exported = NULL;
+    hr_log_message(HR_DEBUG, "exporter '%s' is asked", x->name);
     HR_TRY(check_export(x, e, err));
     const double value = hr_estimator_result(e, x->metric);
     if (x->kind == EXPORT_FINAL ? !final : x->kind == EXPORT_BEST && !is_better(x, value)) return HR_OK;

@@ -8,6 +8,7 @@
 
 golden_result run_session_case(golden_case *c);
 golden_result run_early_stopping_case(golden_case *c);
+golden_result run_exporter_case(golden_case *c);
 golden_result run_estimator_case(golden_case *c);
 
 /* The graph of sessions and hooks: global_step, which `step_op` raises by steps_per_run. Begins at start_step. */
