@@ -440,6 +440,7 @@ static golden_result run_case(golden_case *c)
     if (strcmp(kind, "hook") == 0) return run_hook_case(c);
     if (strcmp(kind, "early_stopping") == 0) return run_early_stopping_case(c);
     if (strcmp(kind, "exporter") == 0) return run_exporter_case(c);
+    if (strcmp(kind, "train_and_evaluate") == 0) return run_in_turn_case(c);
     if (strcmp(kind, "estimator") == 0) return run_estimator_case(c);
     return golden_not_built(c, "%s", kind);
 }

@@ -309,7 +309,7 @@ static void expected_messages(const cJSON *messages, hr__text *to)
     golden_whole(messages);
 }
 
-static golden_result compare_texts(golden_case *c, const hr__text *expected, const hr__text *got)
+golden_result compare_texts(golden_case *c, const hr__text *expected, const hr__text *got)
 {
     const char *e = expected->data ? expected->data : "", *g = got->data ? got->data : "";
     while (*e && strcspn(e, "\n") == strcspn(g, "\n") && strncmp(e, g, strcspn(e, "\n")) == 0) {
