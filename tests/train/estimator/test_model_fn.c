@@ -5,6 +5,7 @@
 
 #include <headrace/layers.h>
 #include <headrace/optimizers.h>
+#include <unistd.h>
 
 typedef struct counter {
     int runs, releases;
@@ -91,11 +92,42 @@ static void callers_hooks_are_called_while_it_evaluates(void **state)
     hr_estimator_free(e);
 }
 
+static hr_status refuse_export(const char *dir, const char *checkpoint, void *user, hr_error *err)
+{
+    (void)dir, (void)checkpoint, (void)user;
+    return hr_fail(err, HR_INTERNAL, "test.export", "no export");
+}
+
+/* A failed export leaves no folder, and its evaluation is not the best so far. */
+static void exports_that_fail_say_so(void **state)
+{
+    (void)state;
+    counter c = {0};
+    hr_error err = {0};
+    hr_estimator *e = hr_estimator_new(model, &c, .model_dir = "exports");
+    hr_exporter *best = hr_best_exporter("best", refuse_export, NULL, .metric = "auc");
+    hr_exporter *latest = hr_latest_exporter("latest", refuse_export, NULL);
+    hr_exporter *odd = hr_latest_exporter("a/b", refuse_export, NULL);
+    assert_int_equal(hr_exporter_export(best, e, "", false, &err), HR_NOT_FOUND);
+    assert_string_equal(err.kind, "estimator.export");
+    assert_int_equal(hr_exporter_export(odd, e, "", false, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_exporter_export(NULL, e, "", false, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_exporter_export(latest, e, "", false, &err), HR_INTERNAL);
+    assert_string_equal(err.kind, "test.export");
+    assert_null(hr_exporter_exported(latest));
+    assert_int_equal(rmdir("exports/export/latest"), 0);
+    hr_exporter_free(best);
+    hr_exporter_free(latest);
+    hr_exporter_free(odd);
+    hr_estimator_free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_models_own_hook_is_called_while_it_trains),
         cmocka_unit_test(callers_hooks_are_called_while_it_evaluates),
+        cmocka_unit_test(exports_that_fail_say_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
