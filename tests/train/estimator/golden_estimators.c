@@ -2,6 +2,7 @@
  * Losses, weights and slots come from our own training; evaluation and predictions are those of TensorFlow's final
  * weights. */
 #include "tests/feature_columns/case_columns.h"
+#include "tests/train/estimator/case_models.h"
 #include <headrace/checkpoint.h>
 #include <headrace/heads.h>
 #include <headrace/io.h>
@@ -221,17 +222,20 @@ static const char *what_is_missing(const cJSON *json, const cJSON *params)
                                         "dnn_optimizer", "loss_reduction",   "n_classes",       "label_vocabulary",
                                         "weight_column", "label_dimension",  "sparse_combiner", "batch_norm",
                                         "activation_fn"};
-    static const char *const in_head[] = {"head", "name", "weight_column", "thresholds"};
-    static const char *const heads[] = {"BinaryClassHead", "PoissonRegressionHead", "LogisticRegressionHead"};
+    static const char *const in_head[] = {"head",       "name",      "weight_column",
+                                          "thresholds", "n_classes", "classes_for_class_based_metrics"};
+    static const char *const heads[] = {"BinaryClassHead", "PoissonRegressionHead", "LogisticRegressionHead",
+                                        "MultiLabelHead"};
     const char *class = golden_text(json, "estimator", "a model function"), *rest;
     const cJSON *head = golden_get(json, "head");
+    if (golden_get(json, "model")) return NULL;
     if (network_of(class, &rest) == NETWORKS) return class;
     if (golden_get(json, "warm_start")) return "warm starts";
     if (golden_get(json, "error")) return "what TensorFlow fails at";
     if (golden_get(json, "tf_compat_only")) return "estimators in tf_compat mode";
     size_t i = 0;
-    while (head && i < 3 && strcmp(golden_text(head, "head", ""), heads[i]) != 0) i++;
-    if (i == 3) return golden_text(head, "head", "");
+    while (head && i < 4 && strcmp(golden_text(head, "head", ""), heads[i]) != 0) i++;
+    if (i == 4) return golden_text(head, "head", "");
     const char *unknown = unknown_field(params, known, sizeof known / sizeof *known);
     return unknown ? unknown : unknown_field(head, in_head, sizeof in_head / sizeof *in_head);
 }
@@ -245,6 +249,7 @@ typedef struct head_options {
     hr_reduction reduction;
     const char *words[MAX_WORDS];
     float thresholds[MAX_WORDS];
+    int64_t classes[MAX_WORDS];
 } head_options;
 
 static bool reduction_of(const cJSON *params, hr_reduction *out)
@@ -278,6 +283,9 @@ static void read_head(const cJSON *p, bool v1, head_options *h)
         h->words[h->o.label_vocabulary.count++] = at->valuestring;
     cJSON_ArrayForEach(at, golden_get(p, "thresholds")) if (h->o.threshold_count < MAX_WORDS)
         h->thresholds[h->o.threshold_count++] = (float)golden_number_double(at);
+    cJSON_ArrayForEach(at, golden_get(p, "classes_for_class_based_metrics")) if (h->o.metric_class_count < MAX_WORDS)
+        h->classes[h->o.metric_class_count++] = golden_number_int64(at);
+    h->o.metric_classes = h->classes;
     h->o.label_vocabulary.strings = h->words;
     h->o.thresholds = h->thresholds;
 }
@@ -292,6 +300,7 @@ static hr_head *head_of(const estimator_run *run, const char *rest)
     read_head(head ? head : run->params, is_v1(run->json), &h);
     if (strcmp(name, "PoissonRegressionHead") == 0) return hr_poisson_regression_head_with(&h.o);
     if (strcmp(name, "LogisticRegressionHead") == 0) return hr_logistic_regression_head_with(&h.o);
+    if (strcmp(name, "MultiLabelHead") == 0) return hr_multi_label_head_with(golden_int(head, "n_classes", 0), &h.o);
     if (strcmp(rest, "Regressor") == 0) return hr_regression_head_with(&h.o);
     return classes > 2 ? hr_multi_class_head_with(classes, &h.o) : hr_binary_class_head_with(&h.o);
 }
@@ -369,11 +378,16 @@ static void read_network(estimator_run *run, network_kind kind, hr_head_estimato
     o->optimizer_user = run;
 }
 
-/* False: an optimizer cannot be built. */
+/* False: an optimizer, or a model, cannot be built. */
 static bool build_estimator(estimator_run *run)
 {
     const hr_run_config config = {.save_summary_steps = -1, .log_step_count_steps = -1};
     const char *rest;
+    if (golden_get(run->json, "model")) {
+        run->estimator = case_model(run->json, &config);
+        if (!run->estimator) run->result = golden_not_built(run->c, "a model function");
+        return run->estimator;
+    }
     const network_kind kind = network_of(golden_text(run->json, "estimator", ""), &rest);
     const bool v1 = is_v1(run->json);
     hr_head_estimator_opts o = {.struct_size = sizeof o, .model_dir = "model", .v1 = v1, .config = config};

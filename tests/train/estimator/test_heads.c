@@ -13,7 +13,7 @@ typedef struct rows {
     float x[ROWS], w[ROWS], y[ROWS];
     int64_t classes[ROWS];
     const char *words[ROWS];
-    enum { NUMBERS, CLASSES, WORDS } labels;
+    enum { NUMBERS, PAIRS, CLASSES, WORDS } labels; /* a pair is y and 0 */
 } rows;
 
 static rows six_rows(void)
@@ -37,7 +37,8 @@ static hr_dataset *rows_fn(void *user)
         hr_example_clear(example);
         hr_example_add_float(example, "x", &r->x[i], 1);
         hr_example_add_float(example, "w", &r->w[i], 1);
-        if (r->labels == NUMBERS) hr_example_add_float(example, "y", &r->y[i], 1);
+        if (r->labels <= PAIRS)
+            hr_example_add_float(example, "y", (const float[]){r->y[i], 0}, 1 + (r->labels == PAIRS));
         if (r->labels == CLASSES) hr_example_add_int64(example, "y", &r->classes[i], 1);
         if (r->labels == WORDS) hr_example_add_bytes(example, "y", &word, 1);
         assert_ok(hr_example_bytes(example, &bytes, &err), &err);
@@ -45,11 +46,11 @@ static hr_dataset *rows_fn(void *user)
     }
     hr_example_free(example);
     assert_ok(hr_record_writer_commit(w, &err), &err);
-    const hr_shape one = {.rank = 1, .dims = {1}};
-    const hr_dtype label = r->labels == NUMBERS ? HR_FLOAT : r->labels == CLASSES ? HR_INT64 : HR_STRING;
+    const hr_shape one = {.rank = 1, .dims = {1}}, two = {.rank = 1, .dims = {2}};
+    const hr_dtype label = r->labels <= PAIRS ? HR_FLOAT : r->labels == CLASSES ? HR_INT64 : HR_STRING;
     const hr_feature features[] = {{.key = "x", .dtype = HR_FLOAT, .shape = one},
                                    {.key = "w", .dtype = HR_FLOAT, .shape = one},
-                                   {.key = "y", .dtype = label, .shape = one}};
+                                   {.key = "y", .dtype = label, .shape = r->labels == PAIRS ? two : one}};
     const hr_parse_spec spec = {features, 3};
     return hr_parse_example(hr_batch(hr_tfrecord("rows.tfrecord"), 3), &spec, .label = "y");
 }
@@ -86,6 +87,9 @@ static void labels_that_a_head_does_not_take_are_refused_with_their_record(void 
     r.y[4] = NAN;
     assert_refused(hr_regression_head(), r, "estimator.label_range", "expected a number, found nan", 4);
     assert_refused(hr_multi_class_head(3), r, "estimator.label", "expected whole numbers", -1);
+    r.y[4] = 0.5f;
+    r.labels = PAIRS;
+    assert_refused(hr_multi_label_head(2), r, "estimator.label_range", "expected 0 or 1 for each class, found 0.5", 4);
     r.labels = CLASSES;
     r.classes[5] = 3;
     assert_refused(hr_multi_class_head(3), r, "estimator.label_range", "expected a class from 0 to 2, found 3", 5);
@@ -110,7 +114,8 @@ static void weights_that_are_no_weights_are_refused_with_their_record(void **sta
         r.w[3] = wrong[i];
         assert_refused(hr_regression_head(.weight_column = "w"), r, "estimator.weight", "weight 'w'", 3);
     }
-    assert_refused(hr_regression_head(.weight_column = "v"), six_rows(), "estimator.weight", "expected a component", -1);
+    assert_refused(hr_regression_head(.weight_column = "v"), six_rows(), "estimator.weight", "expected a component",
+                   -1);
 }
 
 static void options_that_a_head_does_not_have_are_refused(void **state)
@@ -131,6 +136,10 @@ static void options_that_a_head_does_not_have_are_refused(void **state)
         hr_binary_class_head(.thresholds = one, .threshold_count = 1),
         hr_binary_class_head(.thresholds = NULL, .threshold_count = 1),
         hr_multi_class_head(2),
+        hr_multi_class_head(3, .metric_classes = (const int64_t[]){0}, .metric_class_count = 1),
+        hr_multi_label_head(1),
+        hr_multi_label_head(3, .v1 = true),
+        hr_multi_label_head(3, .metric_classes = (const int64_t[]){3}, .metric_class_count = 1),
         hr_multi_class_head(4, .label_vocabulary = words),
         hr_multi_class_head(3, .label_vocabulary = {.count = 3, .ints = (const int64_t[]){1, 2, 3}}),
     };

@@ -36,31 +36,6 @@ static bool binary_takes(const hr_head *head, double label, char *expected, size
     return label >= 0 && label <= 1;
 }
 
-/* TensorFlow 1 takes a probability that is equal to the threshold as positive here, but not elsewhere. */
-static hr_metric accuracy_at(const hr_head_call *c, float threshold, bool v1, const char *name)
-{
-    const hr_node p = c->shared[LOGISTIC], t = hr_scalar_like(p, (double)threshold);
-    const hr_node positive = hr_cast_to(v1 ? hr_greater_equal(p, t) : hr_greater(p, t), HR_FLOAT);
-    return hr_metric_accuracy(c->labels, positive, .weights = c->weights, .name = name);
-}
-
-static void threshold_metrics(const hr_head_call *c, float threshold, bool v1)
-{
-    const float *at = v1 ? NULL : &threshold, *list = v1 ? &threshold : NULL;
-    const hr_node p = c->shared[LOGISTIC];
-    char key[64];
-    snprintf(key, sizeof key, "accuracy/positive_threshold_%g", (double)threshold);
-    hr_head_metric(c, key, accuracy_at(c, threshold, v1, key));
-    snprintf(key, sizeof key, "precision/positive_threshold_%g", (double)threshold);
-    hr_head_metric(c, key,
-                   hr_metric_precision(c->labels, p, .weights = c->weights, .keras = !v1, .threshold = at,
-                                       .thresholds = list, .threshold_count = v1, .name = key));
-    snprintf(key, sizeof key, "recall/positive_threshold_%g", (double)threshold);
-    hr_head_metric(c, key,
-                   hr_metric_recall(c->labels, p, .weights = c->weights, .keras = !v1, .threshold = at,
-                                    .thresholds = list, .threshold_count = v1, .name = key));
-}
-
 static void label_metrics(const hr_head_call *c)
 {
     const hr_metric mean = hr_metric_mean(c->labels, .weights = c->weights, .name = "label/mean");
@@ -87,7 +62,7 @@ static void binary_metrics(hr_head_call *c)
                    hr_metric_auc(labels, p, .weights = w, .keras = !o->v1, .curve = HR_PR,
                                  .summation = o->v1 ? HR_TRAPEZOIDAL : HR_CAREFUL_INTERPOLATION,
                                  .name = "auc_precision_recall"));
-    for (int i = 0; i < o->threshold_count; i++) threshold_metrics(c, o->thresholds[i], o->v1);
+    hr_head_threshold_metrics(c, p);
 }
 
 static const hr_head_kind binary_kind = {

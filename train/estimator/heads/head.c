@@ -5,7 +5,6 @@
 #include "train/estimator/estimator_internal.h"
 #include <headrace/graph_op.h>
 #include <headrace/heads.h>
-#include <headrace/text_ops.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +45,11 @@ static hr_status check_own(const hr_head_kind *kind, const hr_head_opts *o, hr_e
     if (!(kind->options & HR_HEAD_VOCABULARY) && v->count)
         return refuse(err, kind->name, "expected no label_vocabulary: labels are numbers");
     if (!(kind->options & HR_HEAD_THRESHOLDS) && o->threshold_count)
-        return refuse(err, kind->name, "expected no thresholds, which the binary head has alone");
+        return refuse(err, kind->name, "expected no thresholds, which heads of labels from 0 to 1 have");
+    if (!(kind->options & HR_HEAD_METRIC_CLASSES) && o->metric_class_count)
+        return refuse(err, kind->name, "expected no metric_classes, which the multi-label head has alone");
+    if (o->metric_class_count < 0 || (o->metric_class_count && !o->metric_classes))
+        return refuse(err, kind->name, "expected an array of metric_classes, got NULL or a count below 0");
     if (!(kind->options & HR_HEAD_LABEL_DIMENSION) && o->label_dimension)
         return refuse(err, kind->name, "expected no label_dimension, which regressions have alone");
     if (v->count < 0 || (v->count && !v->strings && !v->views))
@@ -123,6 +126,7 @@ static bool copy_options(hr_head *h, const hr_head_opts *given)
     *o = *given;
     o->name = o->weight_column = NULL;
     o->thresholds = NULL;
+    o->metric_classes = NULL;
     o->loss_reduction = NULL;
     h->reduction = given->loss_reduction ? *given->loss_reduction
                    : given->v1           ? HR_REDUCTION_SUM
@@ -136,7 +140,10 @@ static bool copy_options(hr_head *h, const hr_head_opts *given)
     o->weight_column = weights;
     if (o->threshold_count > 0)
         o->thresholds = hr_memdup(given->thresholds, sizeof(float) * (size_t)o->threshold_count);
-    return o->threshold_count <= 0 || o->thresholds;
+    if (o->threshold_count > 0 && !o->thresholds) return false;
+    if (o->metric_class_count > 0)
+        o->metric_classes = hr_memdup(given->metric_classes, sizeof(int64_t) * (size_t)o->metric_class_count);
+    return o->metric_class_count <= 0 || o->metric_classes;
 }
 
 static hr_status check_words(const hr_head *h, hr_error *err)
@@ -183,6 +190,7 @@ void hr_head_free(hr_head *h)
     hr_free((void *)h->opts.name);
     hr_free((void *)h->opts.weight_column);
     hr_free((void *)h->opts.thresholds);
+    hr_free((void *)h->opts.metric_classes);
     hr_free(h->state);
     hr_free(h);
 }
@@ -399,51 +407,4 @@ hr_node hr_head_build(hr_head *h, const hr_model_call *model, hr_node logits)
     summarise_loss(&c, loss);
     if (model->mode == HR_MODE_EVAL) h->kind->metrics(&c);
     return loss;
-}
-
-/* ---- predictions of classes ---- */
-
-/* [n, classes] of the values of all classes, for a batch of n. */
-static hr_node for_each_row(hr_node values, hr_node batch)
-{
-    hr_graph *g = values.graph;
-    const int64_t zero = 0, one = 1;
-    const hr_node single = hr_ints(g, &one, 1);
-    hr_node times[] = {hr_slice(hr_shape_of(batch), hr_ints(g, &zero, 1), single), single};
-    return hr_tile(hr_expand_dims(values, hr_scalar(g, HR_INT32, 0)), hr_concat(times, 2, 0));
-}
-
-/* "0", "1", ... as strings, or the words of the vocabulary. */
-static hr_node class_names(const hr_head_call *c, hr_node ids)
-{
-    const hr_head *h = c->head;
-    const hr_tensor words = hr_tensor_of(HR_STRING, HR_SHAPE(h->opts.label_vocabulary.count), h->words);
-    return h->words ? hr_const(c->model->graph, &words) : hr_as_string(ids);
-}
-
-hr_node hr_head_class_predictions(const hr_head_call *c, hr_node probabilities, int64_t classes)
-{
-    if (!c) return (hr_node){0};
-    hr_graph *g = c->model->graph;
-    hr_estimator_spec *spec = c->model->spec;
-    const hr_node axis = hr_scalar(g, HR_INT32, 1);
-    const hr_node ids = hr_range_values(hr_scalar(g, HR_INT32, 0), hr_scalar(g, HR_INT32, (double)classes), axis);
-    const hr_node names = class_names(c, ids);
-    const hr_node class_ids = hr_expand_dims(hr_argmax(probabilities, 1), axis, .name = "class_ids");
-    hr_spec_prediction(spec, "probabilities", probabilities);
-    hr_spec_prediction(spec, "class_ids", class_ids);
-    hr_spec_prediction(spec, "classes", hr_gather(names, class_ids, 0));
-    hr_spec_prediction(spec, "all_class_ids", for_each_row(ids, c->logits));
-    hr_spec_prediction(spec, "all_classes", for_each_row(names, c->logits));
-    return class_ids;
-}
-
-/* ---- metrics of regressions ---- */
-
-void hr_head_regression_metrics(const hr_head_call *c, hr_node predictions)
-{
-    if (!c) return;
-    hr_head_metric(c, "average_loss", hr_metric_mean(c->losses, .weights = c->weights, .name = "average_loss"));
-    hr_head_metric(c, "prediction/mean", hr_metric_mean(predictions, .weights = c->weights, .name = "prediction/mean"));
-    hr_head_metric(c, "label/mean", hr_metric_mean(c->labels, .weights = c->weights, .name = "label/mean"));
 }

@@ -24,8 +24,11 @@ typedef struct hr_head_opts {
     const char *name;                    /* metrics become "auc/<name>". Copied */
     const char *weight_column;           /* a component: the weight of each row, 0 or more. Copied */
     hr_vocabulary_list label_vocabulary; /* of classes: labels are these strings, in the order of the classes. Copied */
-    const float *thresholds; /* of the binary head: further metrics, "accuracy/positive_threshold_0.25". Copied */
+    const float
+        *thresholds; /* of binary and multi-label: further metrics, "accuracy/positive_threshold_0.25". Copied */
     int threshold_count;
+    const int64_t *metric_classes; /* of multi-label: with metrics of their own, "auc/class2". Copied */
+    int metric_class_count;
     int64_t label_dimension;            /* of regressions: numbers a label; default 1 */
     const hr_reduction *loss_reduction; /* default HR_SUM_OVER_BATCH_SIZE; v1: HR_REDUCTION_SUM */
     bool v1;                            /* losses and metrics of tf.compat.v1.estimator */
@@ -46,6 +49,12 @@ HR_API hr_head *hr_logistic_regression_head_with(const hr_head_opts *opts); /* l
 HR_API hr_head *hr_multi_class_head_with(int64_t n_classes, const hr_head_opts *opts);
 #define hr_multi_class_head(...)                                                                                       \
     HR_CALL1_(hr_multi_class_head_with, hr_head_opts, __VA_ARGS__, .struct_size = sizeof(hr_head_opts))
+
+/* Labels are n_classes numbers, 0 or 1, of 2 or more classes that do not exclude each other. The loss is the mean over the
+ * classes. Only without .v1. */
+HR_API hr_head *hr_multi_label_head_with(int64_t n_classes, const hr_head_opts *opts);
+#define hr_multi_label_head(...)                                                                                       \
+    HR_CALL1_(hr_multi_label_head_with, hr_head_opts, __VA_ARGS__, .struct_size = sizeof(hr_head_opts))
 
 HR_API void hr_head_free(hr_head *head);                      /* NULL: nothing */
 HR_API const hr_error *hr_head_error(const hr_head *head);    /* NULL: none. Borrows */
@@ -74,7 +83,7 @@ typedef struct hr_head_call {
 } hr_head_call;
 
 /* The options of hr_head_opts that not every kind uses. */
-enum { HR_HEAD_VOCABULARY = 1, HR_HEAD_THRESHOLDS = 2, HR_HEAD_LABEL_DIMENSION = 4 };
+enum { HR_HEAD_VOCABULARY = 1, HR_HEAD_THRESHOLDS = 2, HR_HEAD_LABEL_DIMENSION = 4, HR_HEAD_METRIC_CLASSES = 8 };
 
 /* A kind of head. Functions are called in this order; those that may be NULL say so. */
 typedef struct hr_head_kind {
@@ -112,11 +121,16 @@ HR_API void hr_head_metric(const hr_head_call *c, const char *key, hr_metric met
 /* The predictions of `classes` classes by their probabilities [n, classes]: probabilities, class_ids, classes,
  * all_class_ids, all_classes. Gives class_ids, int64 [n, 1]. */
 HR_API hr_node hr_head_class_predictions(const hr_head_call *c, hr_node probabilities, int64_t classes);
+/* The names of all classes for each row, string [n, classes]. */
+HR_API hr_node hr_head_all_classes(const hr_head_call *c, int64_t classes);
+/* accuracy, precision and recall of probabilities at each of the option .thresholds. */
+HR_API void hr_head_threshold_metrics(const hr_head_call *c, hr_node probabilities);
 /* The metrics of numbers: average_loss, prediction/mean, label/mean. */
 HR_API void hr_head_regression_metrics(const hr_head_call *c, hr_node predictions);
 
 /* The same calls, which tell the line that they are in (graph.h). */
 #define hr_head_build(...) HR_MADE_(hr_head_build(__VA_ARGS__))
+#define hr_head_all_classes(...) HR_MADE_(hr_head_all_classes(__VA_ARGS__))
 #define hr_head_class_predictions(...) HR_MADE_(hr_head_class_predictions(__VA_ARGS__))
 
 #ifdef __cplusplus
