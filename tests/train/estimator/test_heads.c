@@ -3,7 +3,9 @@
 #include "tests/testing.h"
 #include <headrace/heads.h>
 #include <headrace/io.h>
+#include <dirent.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { ROWS = 6 };
@@ -182,6 +184,50 @@ static void a_baseline_weighs_rows(void **state)
     hr_estimator_free(e);
 }
 
+/* ---- tags of summaries ---- */
+
+/* Whether the event file of the folder "model" has this text. */
+static bool events_have(const char *text)
+{
+    static char bytes[1 << 20];
+    bool found = false;
+    DIR *folder = opendir("model");
+    for (struct dirent *f; folder && (f = readdir(folder));) {
+        char path[300];
+        snprintf(path, sizeof path, "model/%s", f->d_name);
+        FILE *file = strstr(f->d_name, "tfevents") ? fopen(path, "rb") : NULL;
+        if (!file) continue;
+        const size_t size = fread(bytes, 1, sizeof bytes, file);
+        found |= memmem(bytes, size, text, strlen(text)) != NULL;
+        fclose(file);
+    }
+    if (folder) closedir(folder);
+    return found;
+}
+
+/* TensorFlow 1 writes the scope twice, and the mean of a loss that is summed. */
+static void tags_of_summaries_are_those_of_the_generation(void **state)
+{
+    (void)state;
+    rows r = six_rows();
+    for (int v1 = 0; v1 < 2; v1++) {
+        hr_feature_column *x = hr_numeric_column("x");
+        hr_estimator *e =
+            hr_dnn_linear_combined_regressor(.model_dir = "model", .dnn_feature_columns = {&x, 1}, .v1 = v1,
+                                             .linear_feature_columns = {&x, 1}, .dnn_hidden_units = HR_UNITS(2));
+        hr_feature_column_unref(x);
+        remove_folder("model");
+        assert_status(hr_estimator_train(e, rows_fn, &r), HR_OK);
+        assert_int_equal(events_have("dnn/dnn/hiddenlayer_0/fraction_of_zero_values"), v1);
+        assert_int_equal(events_have("linear/linear/activation"), v1);
+        assert_int_equal(events_have("linear/bias"), v1);
+        assert_int_equal(events_have("average_loss"), v1);
+        assert_true(events_have("dnn/hiddenlayer_0/activation"));
+        assert_true(events_have("fraction_of_zero_weights"));
+        hr_estimator_free(e);
+    }
+}
+
 /* ---- a kind from outside, in a model function ---- */
 
 static int64_t absolute_dimension(const hr_head *head)
@@ -240,6 +286,7 @@ int main(void)
         cmocka_unit_test(options_that_a_head_does_not_have_are_refused),
         cmocka_unit_test(a_combined_model_without_columns_is_refused),
         cmocka_unit_test(a_baseline_weighs_rows),
+        cmocka_unit_test(tags_of_summaries_are_those_of_the_generation),
         cmocka_unit_test(a_head_of_ones_own_serves_a_model_function),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
