@@ -11,7 +11,8 @@
  * An input function gives a dataset of batches (features, label), for example by hr_parse_example with .label. The
  * canned estimators compute their feature columns from these features. A checkpoint saves the iterator's position with
  * the weights, so a stopped training resumes with the next batch. Defaults are those of TensorFlow 2's estimators (mean
- * loss, Keras's optimizers); with .v1 those of tf.compat.v1.estimator. Only one thread at a time may use an estimator. */
+ * loss, Keras's optimizers); with .v1 those of tf.compat.v1.estimator. Only one thread at a time may use an
+ * estimator. */
 #ifndef HR_ESTIMATOR_H
 #define HR_ESTIMATOR_H
 
@@ -113,8 +114,8 @@ typedef struct hr_head hr_head;
 /* Gives an optimizer whose learning rate may be a node of the graph (schedules in optimizers.h). */
 typedef hr_optimizer *hr_optimizer_fn(hr_graph *g, void *user);
 
-/* Options of all models of columns. The linear ones use the options linear_*, the DNN ones dnn_*, the combined ones both;
- * of these, a half without columns is left out. */
+/* Options of all models of columns. The linear ones use the options linear_*, the DNN ones dnn_*, the combined ones
+ * both; of these, a half without columns is left out. */
 #define HR_CANNED_OPTIONS                                                                                              \
     const char *model_dir;                                                                                             \
     hr_column_list linear_feature_columns, dnn_feature_columns; /* shared */                                           \
@@ -141,8 +142,8 @@ typedef struct hr_classifier_opts {
     const hr_reduction *loss_reduction;  /* default HR_SUM_OVER_BATCH_SIZE; v1: HR_REDUCTION_SUM */
 } hr_classifier_opts;
 /* Of two classes a label is 0, 1 or a number between, of more a class from 0 on. Another one, or NaN, ends training and
- * evaluation with HR_INVALID_ARGUMENT; the message names file and record. All optimizers are taken in any case. NULL: no
- * memory. */
+ * evaluation with HR_INVALID_ARGUMENT; the message names file and record. All optimizers are taken in any case. NULL:
+ * no memory. */
 HR_API hr_estimator *hr_linear_classifier_with(const hr_classifier_opts *opts);
 HR_API hr_estimator *hr_dnn_classifier_with(const hr_classifier_opts *opts);
 HR_API hr_estimator *hr_dnn_linear_combined_classifier_with(const hr_classifier_opts *opts);

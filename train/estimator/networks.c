@@ -1,5 +1,5 @@
-/* The networks of canned estimators: linear, DNN, both, or a bias alone. Variables have the names that TensorFlow's canned
- * estimators give them; the tags of summaries differ with .v1. */
+/* The networks of canned estimators: linear, DNN, both, or a bias alone. Variables have the names that TensorFlow's
+ * canned estimators give them; the tags of summaries differ with .v1. */
 #include "train/estimator/networks.h"
 #include <headrace/graph_op.h>
 #include <stdio.h>

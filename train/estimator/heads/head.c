@@ -1,4 +1,5 @@
-/* A head: its kind, its options, and what all kinds do alike: labels and weights of a batch, the reduced loss, names. */
+/* A head: its kind, its options, and what all kinds do alike: labels and weights of a batch, the reduced loss, names of
+ * metrics. */
 #include "base/cast.h"
 #include "base/constructor.h"
 #include "base/descriptor.h"
@@ -17,7 +18,7 @@ struct hr_head {
     hr_head_opts opts; /* what it points to is the head's own */
     hr_reduction reduction;
     hr_view *words;  /* the vocabulary */
-    int64_t *sorted; /* places of the words, by word */
+    hr_view *sorted; /* the same words, sorted; they borrow */
     char *keys[MAX_NAMED];
     int key_count;
     hr_error error;
@@ -78,14 +79,14 @@ static bool copy_text(const char **text)
 
 static int compare_views(hr_view a, hr_view b)
 {
-    const int c = memcmp(a.data, b.data, (size_t)(a.size < b.size ? a.size : b.size));
+    const int64_t size = a.size < b.size ? a.size : b.size;
+    const int c = size > 0 ? memcmp(a.data, b.data, (size_t)size) : 0;
     return c ? c : (a.size > b.size) - (a.size < b.size);
 }
 
-static int compare_places(const void *a, const void *b, void *words)
+static int compare_words(const void *a, const void *b)
 {
-    const hr_view *w = words;
-    return compare_views(w[*(const int64_t *)a], w[*(const int64_t *)b]);
+    return compare_views(*(const hr_view *)a, *(const hr_view *)b);
 }
 
 static bool copy_word(hr_view from, hr_view *to)
@@ -113,10 +114,10 @@ static bool copy_vocabulary(hr_head *h)
             word = (hr_view){given.strings[i], (int64_t)strlen(given.strings[i])};
         if (!copy_word(word, &h->words[i])) return false;
         v->count = i + 1;
-        h->sorted[i] = i;
+        h->sorted[i] = h->words[i];
     }
     v->views = h->words;
-    qsort_r(h->sorted, (size_t)v->count, sizeof *h->sorted, compare_places, h->words);
+    qsort(h->sorted, (size_t)v->count, sizeof *h->sorted, compare_words);
     return true;
 }
 
@@ -149,8 +150,8 @@ static bool copy_options(hr_head *h, const hr_head_opts *given)
 static hr_status check_words(const hr_head *h, hr_error *err)
 {
     for (int64_t i = 1; i < h->opts.label_vocabulary.count; i++) {
-        const hr_view word = h->words[h->sorted[i]];
-        if (compare_views(h->words[h->sorted[i - 1]], word) == 0)
+        const hr_view word = h->sorted[i];
+        if (compare_views(h->sorted[i - 1], word) == 0)
             return hr_fail(err, HR_INVALID_ARGUMENT, "head.argument",
                            "head '%.60s': expected a label_vocabulary of different strings, got '%.*s' twice",
                            h->kind->name, (int)(word.size < 60 ? word.size : 60), (const char *)word.data);
@@ -229,7 +230,7 @@ static bool knows_word(const hr_head *h, hr_view word)
     int64_t low = 0, high = h->opts.label_vocabulary.count;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
-        const int order = compare_views(word, h->words[h->sorted[middle]]);
+        const int order = compare_views(word, h->sorted[middle]);
         if (order == 0) return true;
         if (order < 0)
             high = middle;

@@ -1,5 +1,5 @@
-/* Headrace, heads: what a model does with its logits. A head knows the loss, the predictions and the metrics of one kind
- * of labels.
+/* Headrace, heads: what a model does with its logits. A head knows the loss, the predictions and the metrics of one
+ * kind of labels.
  *
  *     hr_estimator *est = hr_dnn_estimator(.model_dir = "model", .dnn_feature_columns = columns,
  *                                          .dnn_hidden_units = HR_UNITS(32), .head = hr_poisson_regression_head());
@@ -50,8 +50,8 @@ HR_API hr_head *hr_multi_class_head_with(int64_t n_classes, const hr_head_opts *
 #define hr_multi_class_head(...)                                                                                       \
     HR_CALL1_(hr_multi_class_head_with, hr_head_opts, __VA_ARGS__, .struct_size = sizeof(hr_head_opts))
 
-/* Labels are n_classes numbers, 0 or 1, of 2 or more classes that do not exclude each other. The loss is the mean over the
- * classes. Only without .v1. */
+/* Labels are n_classes numbers, 0 or 1, of 2 or more classes that do not exclude each other. The loss is the mean over
+ * the classes. Only without .v1. */
 HR_API hr_head *hr_multi_label_head_with(int64_t n_classes, const hr_head_opts *opts);
 #define hr_multi_label_head(...)                                                                                       \
     HR_CALL1_(hr_multi_label_head_with, hr_head_opts, __VA_ARGS__, .struct_size = sizeof(hr_head_opts))
