@@ -100,7 +100,7 @@ static bool has_waited(const early_stopping *s, const evaluation *v, evaluation 
 }
 
 /* Looks at all evaluations again, from min_steps on, by step: what was written last counts. */
-static hr_status should_stop(const early_stopping *s, const evaluation *value, int count, bool *stop, hr_error *err)
+static hr_status should_stop(const early_stopping *s, const evaluations *all, bool *stop, hr_error *err)
 {
     evaluation best = {0};
     bool first = true;
