@@ -181,9 +181,10 @@ static bool is_better(const hr_exporter *x, double value)
 
 static hr_status check_export(const hr_exporter *x, const hr_estimator *e, hr_error *err)
 {
-    if (!x->name[0] || strchr(x->name, '/') || !x->fn)
+    if (!x->name[0] || strchr(x->name, '/') || strcmp(x->name, ".") == 0 || strcmp(x->name, "..") == 0 || !x->fn)
         return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.export",
-                       "exporter '%s': expected a name without a slash, and a function that exports", x->name);
+                       "exporter '%s': expected a name of a folder, without a slash, and a function that exports",
+                       x->name);
     if (x->keep < 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.export",
                        "exporter '%s': expected exports_to_keep of 0 (all) or more, got %lld", x->name,

@@ -107,10 +107,14 @@ static void exports_that_fail_say_so(void **state)
     hr_estimator *e = hr_estimator_new(model, &c, .model_dir = "exports");
     hr_exporter *best = hr_best_exporter("best", refuse_export, NULL, .metric = "auc");
     hr_exporter *latest = hr_latest_exporter("latest", refuse_export, NULL);
-    hr_exporter *odd = hr_latest_exporter("a/b", refuse_export, NULL);
+    hr_exporter *odd[] = {hr_latest_exporter("a/b", refuse_export, NULL),
+                          hr_latest_exporter("..", refuse_export, NULL)};
     assert_int_equal(hr_exporter_export(best, e, "", false, &err), HR_NOT_FOUND);
     assert_string_equal(err.kind, "estimator.export");
-    assert_int_equal(hr_exporter_export(odd, e, "", false, &err), HR_INVALID_ARGUMENT);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(hr_exporter_export(odd[i], e, "", false, &err), HR_INVALID_ARGUMENT);
+        hr_exporter_free(odd[i]);
+    }
     assert_int_equal(hr_exporter_export(NULL, e, "", false, &err), HR_INVALID_ARGUMENT);
     assert_int_equal(hr_exporter_export(latest, e, "", false, &err), HR_INTERNAL);
     assert_string_equal(err.kind, "test.export");
@@ -118,7 +122,6 @@ static void exports_that_fail_say_so(void **state)
     assert_int_equal(rmdir("exports/export/latest"), 0);
     hr_exporter_free(best);
     hr_exporter_free(latest);
-    hr_exporter_free(odd);
     hr_estimator_free(e);
 }
 
