@@ -160,7 +160,7 @@ static hr_status list_with_times(hr_saver *s, const hr__state *state, hr_error *
     const double now = s->now(s->user);
     if (state->has_preserved) s->preserved = state->preserved < now ? state->preserved : now;
     for (int i = 0; i < state->count; i++) {
-        double written, time = state->times == state->count ? state->time[i] : s->preserved;
+        double written = -1, time = state->times == state->count ? state->time[i] : s->preserved;
         if (time > now) time = now;
         char *prefix = hr__checkpoint_prefix_of(s->folder, state->all[i]);
         hr_status st = prefix ? file_time(prefix, &written, err) : hr_no_memory(err, "a path");
