@@ -1,6 +1,7 @@
 /* Fields of the text format, a line each: name, colon, value; strings with C's escapes. Comments go from # to the end
  * of the line. */
 #include "train/checkpoint/state_file.h"
+#include "base/number.h"
 #include "base/text.h"
 #include <headrace/io.h>
 #include <ctype.h>
@@ -99,20 +100,24 @@ static bool state_file_read_field(hr__state *s, const char **at)
     bool latest = IS("model_checkpoint_path"), path = IS("all_model_checkpoint_paths");
     bool time = IS("all_model_checkpoint_timestamps"), preserved = IS("last_preserved_timestamp");
 #undef IS
-    char *end = NULL, *text = latest || path ? state_file_read_string(s, &value) : NULL;
-    double number = time || preserved ? strtod(value, &end) : 0;
+    const char *end = NULL;
+    char *text = latest || path ? state_file_read_string(s, &value) : NULL;
+    double number = 0;
+    const size_t digits = strcspn(value, " \t\r\n,;#");
+    if ((time || preserved) && hr__parse_double(value, digits, HR__NUMBER_DEFAULT, &number) == HR__PARSED)
+        end = value + digits;
     if (latest && text) {
         hr_free(s->latest);
         s->latest = text;
     }
-    *at = end && end > value ? end : value;
+    *at = end ? end : value;
     if (path) return text && state_file_add_path(s, text);
-    if (time) return end > value && add_time(s, number);
+    if (time) return end && add_time(s, number);
     if (preserved) {
         s->preserved = number;
         s->has_preserved = true;
     }
-    return latest ? text != NULL : preserved && end > value;
+    return latest ? text != NULL : preserved && end;
 }
 
 static hr_status parse_state(const char *path, const char *text, hr__state *out, hr_error *err)
@@ -198,14 +203,12 @@ static void state_file_put_quoted(hr__text *to, const char *before, const char *
     hr__text_printf(to, "\"\n");
 }
 
-/* The shortest decimal number that reads back as the same, with a point. */
+/* As Python prints it: in the fewest digits that read back as the same, with a point. */
 static void state_file_put_time(hr__text *to, const char *before, double time)
 {
-    char number[512];
-    int decimals = 1;
-    while (snprintf(number, sizeof number, "%.*f", decimals, time), decimals < 17 && strtod(number, NULL) != time)
-        decimals++;
-    hr__text_printf(to, "%s%s\n", before, number);
+    char number[HR__NUMBER_TEXT];
+    hr__format_double(time, number);
+    hr__text_printf(to, "%s%s%s\n", before, number, strpbrk(number, ".en") ? "" : ".0");
 }
 
 hr_status hr__state_write(const char *path, const hr__state *s, hr_error *err)

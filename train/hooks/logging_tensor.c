@@ -51,7 +51,7 @@ static void HR_PRINTF(2, 3) line_add(log_line *line, const char *format, ...)
  * zero after the point. */
 static void logging_put_float(log_line *to, double v, bool single, bool in_array)
 {
-    char digits[40];
+    char digits[40], *const from = to->text + to->at;
     int precision = 0, max = single ? 8 : 16;
     if (!isfinite(v)) {
         line_add(to, "%s", isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
@@ -61,17 +61,16 @@ static void logging_put_float(log_line *to, double v, bool single, bool in_array
         snprintf(digits, sizeof digits, "%.*e", precision, v);
         if (single ? strtof(digits, NULL) == (float)v : strtod(digits, NULL) == v) break;
     }
-    int exponent = atoi(strchr(digits, 'e') + 1);
-    if (exponent < -4 || exponent >= 16) {
+    const int exponent = atoi(strchr(digits, 'e') + 1), decimals = precision - exponent;
+    const double rounded = strtod(digits, NULL);
+    if (exponent < -4 || exponent >= 16)
         line_add(to, "%s", digits);
-        return;
-    }
-    int decimals = precision - exponent;
-    double rounded = strtod(digits, NULL);
-    if (decimals > 0)
+    else if (decimals > 0)
         line_add(to, "%.*f", decimals, rounded);
     else
         line_add(to, in_array ? "%.0f." : "%.0f.0", rounded);
+    for (char *c = from; *c; c++) /* the same under any locale */
+        if (*c == ',') *c = '.';
 }
 
 static void logging_put_number(log_line *to, const hr_tensor *t, int64_t i, bool in_array)
