@@ -4,6 +4,7 @@
 #include "train/checkpoint/folder.h"
 #include <headrace/checkpoint.h>
 #include <headrace/io.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,6 +237,15 @@ static void save_managed(hr_saver *saver, int step)
     assert_ok(hr_saver_saved(saver, prefix, &err), &err);
 }
 
+/* Its list has this text. */
+static void assert_managed(const char *part)
+{
+    size_t size;
+    char *text = read_whole_file("managed/checkpoint", &size);
+    if (!strstr(text, part)) fail_msg("expected %s, got %s", part, text);
+    free(text);
+}
+
 /* The second manager keeps fewer than the first, and its clock has gone back. */
 static void a_manager_removes_as_many_as_are_too_many(void **state)
 {
@@ -251,13 +261,65 @@ static void a_manager_removes_as_many_as_are_too_many(void **state)
     hr_saver_free(saver);
     assert_int_equal(files_in("managed", true), 5);
     assert_true(is_there("managed/ckpt-4.index"));
-    char text[512] = "";
-    FILE *f = fopen("managed/checkpoint", "r");
-    assert_non_null(f);
-    text[fread(text, 1, sizeof text - 1, f)] = '\0';
-    fclose(f);
-    assert_non_null(strstr(text, "all_model_checkpoint_timestamps: 1005.0\nall_model_checkpoint_timestamps: 1005.0\n"
-                                 "last_preserved_timestamp: 999.0\n"));
+    assert_managed("all_model_checkpoint_timestamps: 1005.0\nall_model_checkpoint_timestamps: 1005.0\n"
+                   "last_preserved_timestamp: 999.0\n");
+}
+
+/* Those in its list are as old as it, then, so they stay for good. */
+static void a_manager_whose_clock_goes_far_back_begins_again(void **state)
+{
+    (void)state;
+    double now = 500;
+    remove_folder("managed");
+    hr_saver *saver = open_manager(2, &now);
+    for (int step = 1; step <= 2; step++) now++, save_managed(saver, step);
+    hr_saver_free(saver);
+    now = 100;
+    saver = open_manager(1, &now);
+    now++;
+    save_managed(saver, 3);
+    hr_saver_free(saver);
+    assert_int_equal(files_in("managed", true), 7);
+    assert_managed("ckpt-3\"\nall_model_checkpoint_paths: \"ckpt-3\"\nall_model_checkpoint_timestamps: 101.0\n"
+                   "last_preserved_timestamp: 100.0\n");
+}
+
+static void a_manager_forgets_what_is_gone(void **state)
+{
+    (void)state;
+    double now = 500;
+    remove_folder("managed");
+    hr_saver *saver = open_manager(3, &now);
+    for (int step = 1; step <= 2; step++) now++, save_managed(saver, step);
+    hr_saver_free(saver);
+    assert_int_equal(unlink("managed/ckpt-1.index"), 0);
+    now = 600.25;
+    saver = open_manager(3, &now);
+    save_managed(saver, 3);
+    hr_saver_free(saver);
+    assert_managed("all_model_checkpoint_paths: \"ckpt-2\"\nall_model_checkpoint_paths: \"ckpt-3\"\n"
+                   "all_model_checkpoint_timestamps: 502.0\nall_model_checkpoint_timestamps: 600.25\n");
+}
+
+/* TensorFlow reads points, and writes them. */
+static void times_are_the_same_under_any_locale(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "C"};
+    for (int i = 0; i < 3; i++) {
+        if (!setlocale(LC_NUMERIC, names[i])) continue;
+        double now = 500.5;
+        remove_folder("managed");
+        hr_saver *saver = open_manager(3, &now);
+        save_managed(saver, 1);
+        hr_saver_free(saver);
+        saver = open_manager(3, &now);
+        now = 600;
+        save_managed(saver, 2);
+        hr_saver_free(saver);
+        assert_managed("all_model_checkpoint_timestamps: 500.5\nall_model_checkpoint_timestamps: 600.0\n");
+    }
+    setlocale(LC_NUMERIC, "C");
 }
 
 static void a_folders_name_is_no_pattern(void **state)
@@ -789,6 +851,9 @@ int main(void)
         cmocka_unit_test(every_refused_allocation_leaves_a_whole_checkpoint_or_none),
         cmocka_unit_test(two_tensors_of_one_name_are_refused),
         cmocka_unit_test(a_manager_removes_as_many_as_are_too_many),
+        cmocka_unit_test(a_manager_whose_clock_goes_far_back_begins_again),
+        cmocka_unit_test(a_manager_forgets_what_is_gone),
+        cmocka_unit_test(times_are_the_same_under_any_locale),
         cmocka_unit_test(a_folders_name_is_no_pattern),
         cmocka_unit_test(what_a_state_file_names_elsewhere_stays),
         cmocka_unit_test(what_lies_in_a_folder_is_told_by_its_whole_name),

@@ -125,12 +125,41 @@ static void exports_that_fail_say_so(void **state)
     hr_estimator_free(e);
 }
 
+static hr_status export_nothing(const char *dir, const char *checkpoint, void *user, hr_error *err)
+{
+    (void)dir, (void)checkpoint, (void)user, (void)err;
+    return HR_OK;
+}
+
+static void what_is_as_good_is_not_the_best(void **state)
+{
+    (void)state;
+    counter c = {0};
+    hr_error err = {0};
+    test_input in = {.folder = "data", .epochs = 1, .batch = 48};
+    write_rows("data", ROWS);
+    remove_folder("equals");
+    hr_estimator *e = hr_estimator_new(model, &c, .model_dir = "equals");
+    hr_exporter *best[] = {hr_best_exporter("low", export_nothing, NULL),
+                           hr_best_exporter("high", export_nothing, NULL, .larger_is_better = true)};
+    assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &in, .initial_values = true), HR_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(hr_exporter_export(best[i], e, "", false, &err), &err);
+        assert_non_null(hr_exporter_exported(best[i]));
+        assert_ok(hr_exporter_export(best[i], e, "", false, &err), &err);
+        assert_null(hr_exporter_exported(best[i]));
+        hr_exporter_free(best[i]);
+    }
+    hr_estimator_free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_models_own_hook_is_called_while_it_trains),
         cmocka_unit_test(callers_hooks_are_called_while_it_evaluates),
         cmocka_unit_test(exports_that_fail_say_so),
+        cmocka_unit_test(what_is_as_good_is_not_the_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,7 +191,7 @@ static inline bool hr__window_at(const hr__window_grid *g, hr__pixel out, int64_
     return true;
 }
 
-/* The part of an output pixel's window that is not in the padding: its places [first, last) in both dimensions, where
+/* The part of an output pixel's window, of a pool, that is not in the padding: its places [first, last) in both dimensions, where
  * the first and the last of them lie in the input, and how far apart they are. */
 typedef struct hr__window_part {
     int64_t first[2], last[2], step[2], from, to;
@@ -202,10 +202,10 @@ static inline hr__window_part hr__window_part_of(const hr__window_grid *g, hr__p
     const int64_t pixel[2] = {out.h, out.w};
     hr__window_part p = {.from = out.image * g->of_in.image};
     for (int d = 0; d < 2; d++) {
-        const int64_t start = pixel[d] * g->stride[d] - g->before[d], by = g->dilation[d], beyond = g->in[d] - start;
-        p.first[d] = start >= 0 ? 0 : (-start + by - 1) / by;
-        p.last[d] = beyond > (g->filter[d] - 1) * by ? g->filter[d] : beyond <= 0 ? 0 : (beyond + by - 1) / by;
-        p.step[d] = by * g->of_in.pixel[d];
+        const int64_t start = pixel[d] * g->stride[d] - g->before[d], beyond = g->in[d] - start;
+        p.first[d] = start < 0 ? -start : 0;
+        p.last[d] = beyond < g->filter[d] ? beyond : g->filter[d];
+        p.step[d] = g->of_in.pixel[d];
         p.from += start * g->of_in.pixel[d] + p.first[d] * p.step[d];
     }
     p.to = p.from + (p.last[0] - p.first[0] - 1) * p.step[0] + (p.last[1] - p.first[1] - 1) * p.step[1];

@@ -78,6 +78,20 @@ static void pools_are_derived_twice(void **state)
                    "graph.shape");
 }
 
+/* As in TensorFlow, the first of equal values has the gradient. */
+static void the_first_of_equals_counts_twice_derived(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 2, 2, 1};
+    const hr_node x = CONSTANT(HR_FLOAT, HR_SHAPE(1, 2, 2, 1), 1, 3, 3, 3),
+                  y = CONSTANT(HR_FLOAT, HR_SHAPE(1, 1, 1, 1), 3),
+                  back = CONSTANT(HR_FLOAT, HR_SHAPE(1, 2, 2, 1), 5, 6, 7, 8);
+    EXPECT(hr_new_node(g, "MaxPoolGradGrad", HR_INPUTS(x, y, back),
+                       HR_ATTRS(HR_INTS_ATTR("ksize", sizes, 4), HR_INTS_ATTR("strides", sizes, 4),
+                                HR_STRING_ATTR("padding", "VALID"))),
+           0, 6);
+}
+
 static void places_outside_of_the_images_are_refused(void **state)
 {
     (void)state;
@@ -95,6 +109,7 @@ int main(void)
         GRAPH_TEST(places_of_the_greatest_are_told),
         GRAPH_TEST(sizes_may_be_inputs),
         GRAPH_TEST(pools_are_derived_twice),
+        GRAPH_TEST(the_first_of_equals_counts_twice_derived),
         GRAPH_TEST(places_outside_of_the_images_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
