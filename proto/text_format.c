@@ -440,30 +440,32 @@ static void put_indent(text_writer *w, int depth)
     for (int i = 0; i < depth; i++) put_text(w, "  ");
 }
 
+/* Writes a byte that does not stand for itself in a quoted string. */
+static void put_escaped(text_writer *w, uint8_t byte)
+{
+    static const char named[][2] = {{'\n', 'n'}, {'\r', 'r'}, {'\t', 't'}, {'"', '"'}, {'\'', '\''}, {'\\', '\\'}};
+    const char octal[] = {'\\', (char)('0' + (byte >> 6)), (char)('0' + (byte >> 3 & 7)), (char)('0' + (byte & 7))};
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (byte == (uint8_t)named[i][0]) {
+            put_bytes(w, (const char[]){'\\', named[i][1]}, 2);
+            return;
+        }
+    put_bytes(w, octal, sizeof octal);
+}
+
+static bool stands_for_itself(uint8_t byte)
+{
+    return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\'' && byte != '\\';
+}
+
 static void put_quoted(text_writer *w, const uint8_t *bytes, size_t size)
 {
     put_text(w, "\"");
     for (size_t i = 0; i < size; i++) {
-        char out[8] = {(char)bytes[i], 0};
-        switch (bytes[i]) {
-        case '\n':
-            memcpy(out, "\\n", 3);
-            break;
-        case '\r':
-            memcpy(out, "\\r", 3);
-            break;
-        case '\t':
-            memcpy(out, "\\t", 3);
-            break;
-        case '"':
-        case '\'':
-        case '\\':
-            snprintf(out, sizeof out, "\\%c", bytes[i]);
-            break;
-        default:
-            if (bytes[i] < 0x20 || bytes[i] >= 0x7f) snprintf(out, sizeof out, "\\%03o", bytes[i]);
-        }
-        put_text(w, out);
+        const size_t plain = i;
+        while (i < size && stands_for_itself(bytes[i])) i++;
+        put_bytes(w, (const char *)bytes + plain, i - plain);
+        if (i < size) put_escaped(w, bytes[i]);
     }
     put_text(w, "\"");
 }

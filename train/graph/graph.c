@@ -3,13 +3,16 @@
 #include "train/graph/graph_internal.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 hr_graph *hr_graph_new(void)
 {
+    static atomic_int_least64_t serial;
     hr_graph *g = hr_calloc(1, sizeof *g);
     if (!g) return NULL;
+    g->serial = atomic_fetch_add(&serial, 1) + 1;
     g->scope_capacity = g->variable_scope_capacity = 256;
     g->scope = hr_calloc(1, g->scope_capacity);
     g->variable_scope = hr_calloc(1, g->variable_scope_capacity);

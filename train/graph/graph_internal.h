@@ -195,6 +195,7 @@ typedef struct hr__at_once {
 } hr__at_once;
 
 struct hr_graph {
+    int64_t serial;             /* its own in the process: another graph may come to lie where it lay */
     const hr__at_once *at_once; /* of an eager graph; NULL: nodes are only made */
     void *eager;                /* its own */
     hr_graph *outer;            /* of a function's body: the graph around it */

@@ -178,14 +178,50 @@ static void put_parts(meta_exporter *ex)
     }
 }
 
+/* A field of bytes in a message: its tag (the field's number, and 2 for bytes), their length, they themselves. */
+static size_t put_field_head(uint8_t *to, unsigned field, size_t length)
+{
+    size_t n = 0;
+    to[n++] = (uint8_t)(field << 3 | 2);
+    for (; length >= 0x80; length >>= 7) to[n++] = (uint8_t)(length | 0x80);
+    to[n++] = (uint8_t)length;
+    return n;
+}
+
+/* The message with the graph's own bytes as field 2, after field 1, which says what all of it is. */
+static hr_status export_around(meta_exporter *ex, char **bytes, size_t *size)
+{
+    enum { INFO = 1, GRAPH = 2, MOST_OF_HEAD = 12 };
+    const hr_view graph = ex->opts->graph_def;
+    uint8_t head[MOST_OF_HEAD];
+    char *rest;
+    size_t rest_size;
+    HR_TRY(hr__message_bytes(&ex->message.base, &rest, &rest_size, ex->err));
+    const size_t info = protobuf_c_message_get_packed_size(&ex->message.meta_info_def->base);
+    const size_t before = put_field_head(head, INFO, info) + info;
+    const size_t head_size = put_field_head(head, GRAPH, (size_t)graph.size);
+    *size = rest_size + head_size + (size_t)graph.size;
+    char *to = *bytes = hr_malloc(*size + 1);
+    if (to) {
+        memcpy(to, rest, before);
+        memcpy(to += before, head, head_size);
+        memcpy(to += head_size, graph.data, (size_t)graph.size);
+        memcpy(to + graph.size, rest + before, rest_size - before + 1); /* with the 0 */
+    }
+    hr_free(rest);
+    return to ? HR_OK : hr_no_memory(ex->err, "a graph");
+}
+
 static hr_status export_meta(meta_exporter *ex, char **bytes, size_t *size)
 {
+    const bool around = ex->opts->graph_def.data && !ex->opts->text;
     headrace__proto__meta_graph_def__init(&ex->message);
     put_parts(ex);
-    HR_TRY(hr__graph_message(&ex->arena, ex->opts, ex->g, &ex->message.graph_def, ex->err));
+    if (!around) HR_TRY(hr__graph_message(&ex->arena, ex->opts, ex->g, &ex->message.graph_def, ex->err));
     HR_TRY(put_info(ex));
     HR_TRY(put_collections(ex));
-    return hr__message_as(ex->opts->text, &ex->message.base, bytes, size, ex->err);
+    return around ? export_around(ex, bytes, size)
+                  : hr__message_as(ex->opts->text, &ex->message.base, bytes, size, ex->err);
 }
 
 hr_status hr_meta_graph_export_with(const hr_graph *g, const hr_meta_graph *m, char **bytes, size_t *size,

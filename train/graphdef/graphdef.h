@@ -44,6 +44,9 @@ typedef struct hr_graph_export_opts {
     bool text; /* default: bytes */
     bool
         strip_default_attrs; /* attributes that have the op's default are left out, so that older readers take the file */
+    /* Of hr_meta_graph_export as bytes: what hr_graph_export has given for the same graph and options, which is then not
+     * made again. Borrowed for the call; default: it is made. */
+    hr_view graph_def;
 } hr_graph_export_opts;
 
 /* Gives the graph as a GraphDef: `*bytes` (hr_free it), with a 0 after its `*size` bytes. */

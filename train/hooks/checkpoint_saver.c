@@ -11,7 +11,8 @@ typedef struct checkpoint_saver {
     int64_t max_to_keep;
     double hours;
     hr_saver *saver;
-    hr_summary_writer *writer; /* its own reference, or NULL */
+    hr_summary_writer *writer; /* its own reference, or NULL: no events */
+    hr_summary_writer *graph;  /* keeps what was exported: the same writer, or one that writes nothing */
     hr_saver_listener listener;
     bool no_graph_def;
     int64_t before; /* global_step before this run */
@@ -19,14 +20,40 @@ typedef struct checkpoint_saver {
 
 /* ---- the graph ---- */
 
+/* Of the graph itself, which a program can make again, no more than the name is safe when the power fails. */
+static hr_status write_unsynced(const char *path, hr_view bytes, hr_error *err)
+{
+    hr_output *out;
+    HR_TRY(hr_output_open_with(path, &(hr_output_opts){.struct_size = sizeof(hr_output_opts), .no_sync = true}, &out,
+                               err));
+    hr_output_write(out, bytes.data, (size_t)bytes.size, NULL); /* a failure sticks */
+    return hr_output_commit(out, err);
+}
+
 static hr_status write_meta_graph(const checkpoint_saver *s, const hr_graph *g, const char *prefix, hr_error *err)
 {
+    hr_view bytes;
     if (s->no_graph_def) return HR_OK;
+    HR_TRY(hr_summary_writer_meta_graph(s->graph, g, &bytes, err));
     const size_t size = strlen(prefix) + sizeof ".meta";
     char *path = hr_malloc(size);
     if (!path) return hr_no_memory(err, "a path");
     snprintf(path, size, "%s.meta", prefix);
-    const hr_status st = hr_meta_graph_write(g, NULL, path, err);
+    const hr_status st = write_unsynced(path, bytes, err);
+    hr_free(path);
+    return st;
+}
+
+static hr_status write_graph_text(const checkpoint_saver *s, const hr_graph *g, hr_error *err)
+{
+    char *text, *path = hr_checkpoint_prefix(s->dir, "graph.pbtxt", -1);
+    size_t size;
+    if (!path) return hr_no_memory(err, "a path");
+    hr_status st = hr_graph_export(g, &text, &size, err, .text = true);
+    if (st == HR_OK) {
+        st = write_unsynced(path, (hr_view){text, (int64_t)size}, err);
+        hr_free(text);
+    }
     hr_free(path);
     return st;
 }
@@ -34,13 +61,7 @@ static hr_status write_meta_graph(const checkpoint_saver *s, const hr_graph *g, 
 /* Once for each session, before its first checkpoint. */
 static hr_status write_graph_def(const checkpoint_saver *s, const hr_graph *g, hr_error *err)
 {
-    if (!s->no_graph_def) {
-        char *path = hr_checkpoint_prefix(s->dir, "graph.pbtxt", -1);
-        if (!path) return hr_no_memory(err, "a path");
-        const hr_status st = hr_graph_write(g, path, err);
-        hr_free(path);
-        HR_TRY(st);
-    }
+    if (!s->no_graph_def) HR_TRY(write_graph_text(s, g, err));
     return s->writer ? hr_summary_writer_graph(s->writer, g, err) : HR_OK;
 }
 
@@ -87,7 +108,7 @@ static hr_status saver_begin(void *state, hr_graph *g, hr_error *err)
 {
     checkpoint_saver *s = state;
     hr_global_step(g);
-    if (!s->dir || !s->basename) return hr_no_memory(err, "a checkpoint saver");
+    if (!s->dir || !s->basename || !s->graph) return hr_no_memory(err, "a checkpoint saver");
     HR_TRY(hr_timer_check(&s->timer, "checkpoint_saver", err));
     return s->listener.begin ? s->listener.begin(s->listener.user, g, err) : HR_OK;
 }
@@ -139,6 +160,7 @@ static void saver_release(void *state)
     checkpoint_saver *s = state;
     hr_saver_free(s->saver);
     hr_summary_writer_unref(s->writer);
+    hr_summary_writer_unref(s->graph);
     hr_free(s->dir);
     hr_free(s->basename);
 }
@@ -164,6 +186,7 @@ hr_hook *hr_checkpoint_saver_hook_with(const char *dir, const hr_checkpoint_save
                           .max_to_keep = opts->max_to_keep ? *opts->max_to_keep : 5,
                           .hours = opts->keep_every_n_hours,
                           .writer = hr_summary_writer_ref(opts->writer),
+                          .graph = opts->writer ? hr_summary_writer_ref(opts->writer) : hr_summary_writer_new(dir),
                           .listener = opts->listener,
                           .no_graph_def = opts->no_graph_def};
     s.timer.every_steps = opts->save_steps;

@@ -245,6 +245,9 @@ HR_API hr_status hr_summary_writer_open(hr_summary_writer *w, hr_event_writer **
 HR_API hr_status hr_summary_writer_begin(hr_summary_writer *w, const hr_graph *g, hr_error *err);
 /* Writes the graph as it is now: an event with its GraphDef and one with its MetaGraphDef. */
 HR_API hr_status hr_summary_writer_graph(hr_summary_writer *w, const hr_graph *g, hr_error *err);
+/* Gives the graph as the bytes of a MetaGraphDef, which are kept for events and files as long as the graph gets no
+ * nodes. Borrows: until the next call with `w`. */
+HR_API hr_status hr_summary_writer_meta_graph(hr_summary_writer *w, const hr_graph *g, hr_view *bytes, hr_error *err);
 
 /* Functions called before and after each save: tf.compat.v1.train.CheckpointSaverListener. Any may be NULL. `user` is
  * borrowed as long as the hook lives. */

@@ -1,4 +1,5 @@
 /* One event file for all hooks of a training, made when there is something to write. */
+#include "train/graph/graph_internal.h"
 #include <headrace/hooks.h>
 #include <headrace/meta_graph.h>
 #include <stdatomic.h>
@@ -8,7 +9,20 @@ struct hr_summary_writer {
     char *dir;
     hr_event_writer *events;
     bool begun; /* the graph was written */
+    /* The graph as it was exported last: it is asked for again and again, and seldom changes. */
+    int64_t graph_serial; /* 0: none was */
+    int32_t graph_nodes;
+    char *graph_def, *meta_graph;
+    size_t graph_def_size, meta_graph_size;
 };
+
+static void forget_graph(hr_summary_writer *w)
+{
+    hr_free(w->graph_def);
+    hr_free(w->meta_graph);
+    w->graph_def = w->meta_graph = NULL;
+    w->graph_serial = 0;
+}
 
 hr_summary_writer *hr_summary_writer_new(const char *dir)
 {
@@ -32,6 +46,7 @@ void hr_summary_writer_unref(hr_summary_writer *w)
 {
     if (!w || atomic_fetch_sub(&w->references, 1) > 1) return;
     hr_event_writer_free(w->events);
+    forget_graph(w);
     hr_free(w->dir);
     hr_free(w);
 }
@@ -47,33 +62,37 @@ hr_status hr_summary_writer_open(hr_summary_writer *w, hr_event_writer **events,
     return HR_OK;
 }
 
-typedef hr_status write_graph(hr_event_writer *events, hr_view bytes, hr_error *err);
-
-/* Writes what was exported, if it was, and frees it. */
-static hr_status write_exported(hr_event_writer *events, write_graph *write, hr_status exported, char *bytes,
-                                size_t size, hr_error *err)
+/* Exports the graph, unless it has the nodes of the one that was exported last. */
+static hr_status export_graph(hr_summary_writer *w, const hr_graph *g, hr_error *err)
 {
-    if (exported != HR_OK) return exported;
-    const hr_status st = write(events, (hr_view){bytes, (int64_t)size}, err);
-    hr_free(bytes);
-    return st;
+    if (g && w->graph_serial == g->serial && w->graph_nodes == hr_graph_size(g)) return HR_OK;
+    forget_graph(w);
+    HR_TRY(hr_graph_export(g, &w->graph_def, &w->graph_def_size, err, .text = false));
+    const hr_view graph_def = {w->graph_def, (int64_t)w->graph_def_size};
+    HR_TRY(hr_meta_graph_export(g, NULL, &w->meta_graph, &w->meta_graph_size, err, .graph_def = graph_def));
+    w->graph_serial = g->serial;
+    w->graph_nodes = hr_graph_size(g);
+    return HR_OK;
 }
 
-static hr_status write_meta_graph(hr_event_writer *events, hr_view bytes, hr_error *err)
+hr_status hr_summary_writer_meta_graph(hr_summary_writer *w, const hr_graph *g, hr_view *bytes, hr_error *err)
 {
-    return hr_event_meta_graph(events, bytes, 0, err);
+    if (bytes) *bytes = (hr_view){NULL, 0};
+    if (!w || !bytes)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "summary.argument",
+                       "meta graph: expected a writer, and a place for the bytes, got NULL");
+    HR_TRY(export_graph(w, g, err));
+    *bytes = (hr_view){w->meta_graph, (int64_t)w->meta_graph_size};
+    return HR_OK;
 }
 
 hr_status hr_summary_writer_graph(hr_summary_writer *w, const hr_graph *g, hr_error *err)
 {
     hr_event_writer *events;
-    char *bytes = NULL;
-    size_t size = 0;
     HR_TRY(hr_summary_writer_open(w, &events, err));
-    hr_status st = hr_graph_export(g, &bytes, &size, err, .text = false);
-    HR_TRY(write_exported(events, hr_event_graph, st, bytes, size, err));
-    st = hr_meta_graph_export(g, NULL, &bytes, &size, err, .text = false);
-    return write_exported(events, write_meta_graph, st, bytes, size, err);
+    HR_TRY(export_graph(w, g, err));
+    HR_TRY(hr_event_graph(events, (hr_view){w->graph_def, (int64_t)w->graph_def_size}, err));
+    return hr_event_meta_graph(events, (hr_view){w->meta_graph, (int64_t)w->meta_graph_size}, 0, err);
 }
 
 hr_status hr_summary_writer_begin(hr_summary_writer *w, const hr_graph *g, hr_error *err)

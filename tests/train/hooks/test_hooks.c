@@ -537,6 +537,33 @@ static void intervals_are_checked(void **state)
     hr_graph_free(c.graph);
 }
 
+/* The bytes are kept, until the graph has other nodes or is another one. They are those of an export without them. */
+static void the_meta_graph_of_events_is_made_once(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    char *bytes;
+    size_t size;
+    hr_view first, again;
+    hr_summary_writer *w = hr_summary_writer_new("unused");
+    for (int round = 0; round < 2; round++) { /* the second graph may lie where the first one lay */
+        counting c = new_counting();
+        assert_ok(hr_summary_writer_meta_graph(w, c.graph, &first, &err), &err);
+        assert_ok(hr_summary_writer_meta_graph(w, c.graph, &again, &err), &err);
+        assert_ptr_equal(first.data, again.data);
+        if (round) hr_identity(hr_scalar(c.graph, HR_INT64, 7), .name = "added");
+        assert_ok(hr_summary_writer_meta_graph(w, c.graph, &again, &err), &err);
+        assert_ok(hr_meta_graph_export(c.graph, NULL, &bytes, &size, &err), &err);
+        assert_int_equal(again.size, size);
+        assert_memory_equal(again.data, bytes, size);
+        assert_true((memmem(bytes, size, "added", 5) != NULL) == (round == 1));
+        hr_free(bytes);
+        hr_graph_free(c.graph);
+    }
+    assert_status(hr_summary_writer_meta_graph(NULL, NULL, &again, &err), HR_INVALID_ARGUMENT);
+    hr_summary_writer_unref(w);
+}
+
 static void summaries_must_be_floats(void **state)
 {
     (void)state;
@@ -915,6 +942,7 @@ int main(void)
         cmocka_unit_test(logging_prints_numbers_as_numpy_does),
         cmocka_unit_test(the_counter_logs_steps_a_second),
         cmocka_unit_test(intervals_are_checked),
+        cmocka_unit_test(the_meta_graph_of_events_is_made_once),
         cmocka_unit_test(summaries_must_be_floats),
         cmocka_unit_test(a_graph_beside_checkpoints_runs_with_their_values),
         cmocka_unit_test(final_values_are_those_of_fed_runs),

@@ -373,20 +373,31 @@ static const char *key_of(hr_head *h, const char *key)
     return copy;
 }
 
+/* The same; without memory the graph has failed. */
+static const char *key_for(const hr_head_call *c, const char *key)
+{
+    hr_error err;
+    const char *full = key_of(c->head, key);
+    if (full) return full;
+    const hr_status code = hr_no_memory(&err, "the name of a metric");
+    hr_node_fail(c->model->graph, code, err.kind, "%s", err.text);
+    return key;
+}
+
 void hr_head_metric(const hr_head_call *c, const char *key, hr_metric metric)
 {
-    if (c && key) hr_spec_metric(c->model->spec, key_of(c->head, key), metric);
+    if (c && key) hr_spec_metric(c->model->spec, key_for(c, key), metric);
 }
 
 static void summarise_loss(const hr_head_call *c, hr_node loss)
 {
     hr_head *h = c->head;
     if (c->model->mode != HR_MODE_TRAIN) return;
-    if (h->opts.name) hr_spec_summary(c->model->spec, key_of(h, "loss"), loss, false);
+    if (h->opts.name) hr_spec_summary(c->model->spec, key_for(c, "loss"), loss, false);
     if (!h->opts.v1 || h->reduction != HR_REDUCTION_SUM) return;
     hr_node each = hr_ones_like(c->losses);
     if (hr_node_exists(c->weights)) each = hr_mul(each, c->weights);
-    hr_spec_summary(c->model->spec, key_of(h, "average_loss"), hr_div(loss, hr_reduce_sum(each)), false);
+    hr_spec_summary(c->model->spec, key_for(c, "average_loss"), hr_div(loss, hr_reduce_sum(each)), false);
 }
 
 hr_node hr_head_build(hr_head *h, const hr_model_call *model, hr_node logits)
