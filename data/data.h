@@ -49,7 +49,7 @@ typedef struct hr_iterate_opts {
     size_t struct_size;
     const int *workers; /* at most so many of the pool's workers; default: all. 0: the caller does all work */
     int window;         /* units a stage runs ahead; default: the engine's choice */
-    int64_t unit_rows;  /* rows of a unit; default: the engine's choice. No result depends on it */
+    int64_t unit_rows;  /* rows of a unit; default: the engine's choice. No result depends on it, but saved states do */
     size_t budget;      /* bytes that the pipeline may hold; default 1 GiB */
     uint64_t seed;      /* the pipeline's seed, for operators without one; default: drawn, and logged */
     /* From hr_iterator_save: the run resumes there, with its own seed instead of .seed. Borrowed for the call. */
@@ -110,12 +110,14 @@ HR_API hr_status hr_reduce(hr_dataset *ds, void *state, hr_reduce_fn *fn, void *
 HR_API hr_iterator *hr_get_single_element(hr_dataset *ds, const hr_element **out);
 
 /* The position of `it`, after its last element: some numbers, no rows, at most some KiB. Gives *state (hr_free). The
- * bytes are the same on all machines. The state fits its own pipeline, with any number of workers: hr_iterate
- * refuses a state of another pipeline or of changed files, and names what differs. A file is compared by its name
- * below the folder of its pattern (so that the folder may be moved or copied), its size, and samples of its bytes:
- * all bytes of files up to 64 KiB, otherwise 4 to 16 blocks of 4 KiB: the first, the last, and some evenly between
- * them. A change that keeps the size and touches no sample is not noticed. Of files that only a function named, the
- * last 32 are compared, by their whole names. */
+ * bytes are the same on all machines. They follow from what was delivered and from .unit_rows, not from time, workers
+ * or how far the pipeline was ahead, as long as no list has more than 192 files, none of them is of a registered file
+ * system, and nothing is .unordered. The state fits its own pipeline, with any number of workers: hr_iterate refuses a
+ * state of another pipeline or of changed files, and names what differs. A file is compared by its name below the
+ * folder of its pattern (so that the folder may be moved or copied), its size, and samples of its bytes: all bytes of
+ * files up to 64 KiB, otherwise 4 to 16 blocks of 4 KiB: the first, the last, and some evenly between them. A change
+ * that keeps the size and touches no sample is not noticed. Of a longer list, the files that were opened are compared;
+ * of files that only a function named, the last 32, by their whole names. */
 HR_API hr_status hr_iterator_save(hr_iterator *it, void **state, size_t *size, hr_error *err);
 
 /* For tests of operators: hr_iterate_with, but a restore reads each number of .state as `change` returns it, as if

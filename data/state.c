@@ -3,6 +3,7 @@
 #include "data/iterator.h"
 #include "data/rows/varint.h"
 #include "base/bytes.h"
+#include "io/file_system.h"
 #include "io/match.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -153,25 +154,49 @@ static void put_names(saving *s, const hr_file_list *list)
     hr__text_free(&names);
 }
 
+/* Which files are opened early follows from timing. So a short list is looked at as a whole, at the first save; not one
+ * of another file system, where that may take long. */
+static hr_status look_at_all(saving *s, const hr_file_list *list)
+{
+    for (int64_t i = 0; i < list->count && !hr__file_system_of(list->path[i]); i++)
+        if (hr__file_number(s->e, list->path[i]) < 0) return hr_no_memory(s->err, "a file's name");
+    hr__engine_lock(s->e);
+    const int32_t files = s->e->files;
+    hr__engine_unlock(s->e);
+    bool *listed = hr_realloc(s->listed, ((size_t)files + 1) * sizeof *listed);
+    if (!listed) return hr_no_memory(s->err, "a saved state");
+    memset(listed + s->files, 0, (size_t)(files - s->files) * sizeof *listed);
+    s->listed = listed;
+    s->files = files;
+    return HR_OK;
+}
+
+static hr_status put_found(saving *s, const hr_file_list *list)
+{
+    const int64_t groups = groups_of(list->count, s->lists);
+    if (groups == list->count) HR_TRY(look_at_all(s, list));
+    hr__put_number(s->to, (uint64_t)list->count);
+    hr__put_number(s->to, hr_file_list_identity(list));
+    put_names(s, list);
+    hr__put_number(s->to, (uint64_t)groups);
+    for (int64_t g = 0; g < groups; g++) {
+        const int64_t first = list->count * g / groups;
+        put_group(s, list->path + first, list->count * (g + 1) / groups - first);
+    }
+    for (int64_t i = 0; i < list->count; i++) {
+        const int32_t number = hr__file_known(s->e, list->path[i]);
+        if (number >= 0 && number < s->files) s->listed[number] = true;
+    }
+    return HR_OK;
+}
+
 static hr_status put_list(saving *s, const hr_dataset *ds)
 {
     hr_file_list list;
     HR_TRY(find_list(ds, &list, s->err));
-    const int64_t groups = groups_of(list.count, s->lists);
-    hr__put_number(s->to, (uint64_t)list.count);
-    hr__put_number(s->to, hr_file_list_identity(&list));
-    put_names(s, &list);
-    hr__put_number(s->to, (uint64_t)groups);
-    for (int64_t g = 0; g < groups; g++) {
-        const int64_t first = list.count * g / groups;
-        put_group(s, list.path + first, list.count * (g + 1) / groups - first);
-    }
-    for (int64_t i = 0; i < list.count; i++) {
-        const int32_t number = hr__file_known(s->e, list.path[i]);
-        if (number >= 0 && number < s->files) s->listed[number] = true;
-    }
+    const hr_status st = put_found(s, &list);
     hr_file_list_clear(&list);
-    return HR_OK;
+    return st;
 }
 
 static hr_status put_lists(saving *s, const hr_dataset *ds)

@@ -33,6 +33,7 @@ enum {
     MAX_LINES = 32,       /* of hr_explain */
     MAX_UNIT_ROWS = 2048, /* more where a plan has more parts */
     UNIT_NS = 120000,     /* what a unit should take */
+    TOKEN_ROWS = 2048,    /* about so many rows lie between two tokens of a stage; no unit reaches beyond one */
 };
 
 /* One thread's. */

@@ -4,6 +4,7 @@
 #include "data/exec/engine.h"
 #include "data/exec/token.h"
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What is known of an input. */
@@ -16,9 +17,19 @@ int64_t hr__input_used(const input *in)
     return in->since + (in->skip_to - in->first > in->next ? in->skip_to - in->first : in->next);
 }
 
+/* The end came with the last unit, or after it. */
+static bool stage_ended_well(stage *s)
+{
+    hr__engine_lock(s->engine);
+    const bool over = hr__stage_is_over(s);
+    hr__engine_unlock(s->engine);
+    return over && !s->top->error.code;
+}
+
 bool hr__input_is_over(const input *in)
 {
-    return in->head && in->head->last && !in->head->error.code && !in->head->ignored && in->next >= in->count;
+    if (!in->head) return in->stage && in->known && stage_ended_well(in->stage);
+    return in->head->last && !in->head->error.code && !in->head->ignored && in->next >= in->count;
 }
 
 static void write_stage_position(const input *in, hr_token_writer *to)
@@ -50,6 +61,24 @@ static void input_save_from(const input *in, bool held, size_t state, hr_token_w
 
 static bool worth_saving(const input *in) { return !in->own && in->stage && in->known; }
 
+static int input_by_number(const void *a, const void *b)
+{
+    const int64_t one = (*(const input *const *)a)->number, other = (*(const input *const *)b)->number;
+    return (one > other) - (one < other);
+}
+
+static bool reserve_opened(hr_token_writer *to, int64_t count)
+{
+    if (count <= to->opened_capacity) return true;
+    const input **grown = hr_realloc(to->opened, 2 * (size_t)count * sizeof *grown);
+    to->failed |= !grown;
+    if (!grown) return false;
+    to->opened = grown;
+    to->opened_capacity = 2 * count;
+    return true;
+}
+
+/* In the order of their numbers: which places they have follows from what was opened before its turn. */
 static void save_opened(hr_plan *p, hr_token_writer *to)
 {
     enum { AHEAD = 16 }; /* of thousands, what the next ones need is on its way to the cache */
@@ -58,17 +87,18 @@ static void save_opened(hr_plan *p, hr_token_writer *to)
         if (i + AHEAD < p->ins) __builtin_prefetch(p->in[i + AHEAD]);
         opened += worth_saving(p->in[i]);
     }
-    hr_write_i64(to, opened);
-    for (int i = 0; i < p->saves; i++) {
-        hr_write_i64(to, p->saved[i].number);
-        write_stage_position(&p->saved[i], to);
-    }
-    for (int i = p->ds->inputs; i < p->ins; i++) {
-        if (i + 2 * AHEAD < p->ins) __builtin_prefetch(p->in[i + 2 * AHEAD]);
-        if (i + AHEAD < p->ins && p->in[i + AHEAD]->before) __builtin_prefetch(p->in[i + AHEAD]->before, 1);
-        if (!worth_saving(p->in[i])) continue;
-        hr_write_i64(to, p->in[i]->number);
-        write_stage_position(p->in[i], to);
+    if (!reserve_opened(to, opened)) return;
+    const input **list = to->opened;
+    int64_t count = 0;
+    for (int i = 0; i < p->saves; i++) list[count++] = &p->saved[i];
+    for (int i = p->ds->inputs; i < p->ins; i++)
+        if (worth_saving(p->in[i])) list[count++] = p->in[i];
+    if (count > 1) qsort(list, (size_t)count, sizeof *list, input_by_number);
+    hr_write_i64(to, count);
+    for (int64_t i = 0; i < count; i++) {
+        if (i + AHEAD < count && list[i + AHEAD]->before) __builtin_prefetch(list[i + AHEAD]->before, 1);
+        hr_write_i64(to, list[i]->number);
+        write_stage_position(list[i], to);
     }
 }
 
@@ -192,8 +222,8 @@ static hr_status write_position(engine *e, int64_t first, int64_t used, const to
     return st == HR_OK && to->failed ? hr_no_memory(err, "a saved state") : st;
 }
 
-/* While a pipeline runs, a position is where the current unit began, and how much of it is used. At the end it is the
- * end itself: made again from its beginning, the last unit of an extended repeat would have other elements. */
+/* While a pipeline runs, a position is the last token, and how much was used since. At the end it is the end itself:
+ * made again from that token, the last unit of an extended repeat would have other elements. */
 static hr_status write_end(engine *e, const input *in, hr_token_writer *to, hr_error *err)
 {
     token *end = hr__stage_end_token(in->stage);

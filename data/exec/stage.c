@@ -230,6 +230,30 @@ static bool add_stage(engine *e, stage *s)
     return done;
 }
 
+/* How many rows an element of batches has, as far as batches are of fixed sizes. */
+static int64_t rows_of_element(const hr_dataset *ds)
+{
+    enum { UNKNOWN = 64 };
+    int64_t rows = 1;
+    for (; ds && ds->out.schema.levels > 0 && rows < TOKEN_ROWS; ds = ds->inputs ? ds->in[0] : NULL) {
+        hr_settings sets = {0};
+        if (!(ds->op->traits & HR_GROUPS_ROWS)) continue;
+        stage_settle(ds, &sets);
+        rows *= sets.group > 0 && sets.group < TOKEN_ROWS ? sets.group : sets.group ? TOKEN_ROWS : UNKNOWN;
+    }
+    return rows;
+}
+
+/* The elements between two tokens: a function of the pipeline and its options alone. Of inputs that may be many, such as
+ * files read side by side, fewer: each has some to plan again after a restore. */
+static int64_t token_distance(const stage *s, bool one_of_many)
+{
+    const int64_t usual = one_of_many ? TOKEN_ROWS / 4 : TOKEN_ROWS, given = s->engine->unit_rows;
+    const int64_t rows = given > 0 && given < usual ? given : usual, apart = rows / rows_of_element(s->ds);
+    if (apart < 1) return 1;
+    return s->group > 1 && apart > s->group ? apart / s->group * s->group : apart;
+}
+
 stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, token *from)
 {
     stage *reader = puller->stage, *s = hr_calloc(1, sizeof *s);
@@ -259,6 +283,8 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, 
         if (puller->ds && input >= puller->ds->inputs && puller->opened_elements)
             s->unit_elements = puller->opened_elements;
         s->unit_bytes = s->top->ds->inputs ? FIRST_BYTES : s->engine->unit_size;
+        s->apart = s->tell_at = token_distance(s, puller->ds && input >= puller->ds->inputs && ds != puller->ds->in[0]);
+        s->told = true;
         done = add_stage(s->engine, s);
     }
     if (done) return s;

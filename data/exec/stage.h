@@ -118,16 +118,17 @@ struct stage {
     unit *ring;
     uint8_t place[MAX_WINDOW]; /* which unit stands at number % ring_units; guarded by the lock */
     int ring_units;            /* how many it has; those beyond the window are there for it to grow */
-    int64_t untold, tell_at;   /* rows planned since the last token; from how many on the next one is made */
-    int64_t group, given;      /* elements that its reader takes together, 0: any number; elements planned so far */
-    bool unordered;            /* what is ready may leave before what is not */
-    stage *waits_for;          /* set by the plan, read after it */
-    bool sole;                 /* nobody else can open its datasets */
-    bool alone;                /* what its plan would await cannot come before it goes on */
-    bool needed;               /* its turn has come: the consumer waits for what it gives */
-    uint64_t shared_changes;   /* the engine's when the plan was called */
-    hr_work *planner;          /* the thread that plans now */
-    unit *current;             /* what it plans */
+    int64_t apart, tell_at;  /* tokens stand at multiples of so many elements; the next one is made at so many given */
+    bool told;               /* the last unit ended with a token, or there was none yet */
+    int64_t group, given;    /* elements that its reader takes together, 0: any number; elements planned so far */
+    bool unordered;          /* what is ready may leave before what is not */
+    stage *waits_for;        /* set by the plan, read after it */
+    bool sole;               /* nobody else can open its datasets */
+    bool alone;              /* what its plan would await cannot come before it goes on */
+    bool needed;             /* its turn has come: the consumer waits for what it gives */
+    uint64_t shared_changes; /* the engine's when the plan was called */
+    hr_work *planner;        /* the thread that plans now */
+    unit *current;           /* what it plans */
     hr_token_writer *writer;
     int64_t plan_room; /* of the unit being planned */
     stage_times times;

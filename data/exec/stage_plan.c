@@ -29,17 +29,18 @@ static void drop_remainder(hr_plan *p, parts *list)
     }
 }
 
-/* A token has a link for each input that is open. Where these are many, it serves several units: after a restore its
- * stage plans some more rows again, and a row costs as much as among few inputs. */
+/* Tokens stand at multiples of so many elements, whatever units there are between them: so a saved state says what was
+ * delivered, not how large the units were that brought it. A token has a link for each input that is open. Where these
+ * are many, the next one is further away: after a restore its stage plans some more rows again, and a row costs as much
+ * as among few inputs. */
 static bool tell_position(stage *s, unit *u)
 {
-    enum { FEW_LINKS = 32, ROWS_A_LINK = 16 };
-    s->untold += s->top->emitted;
-    if (s->untold < s->tell_at) return true;
+    enum { ROWS_A_LINK = 16 };
+    s->told = s->given >= s->tell_at;
+    if (!s->told) return true;
     u->after = hr__stage_token(s);
     if (!u->after) return false;
-    s->untold = 0;
-    s->tell_at = u->after->links > FEW_LINKS ? (int64_t)u->after->links * ROWS_A_LINK : 0;
+    s->tell_at = (s->given / s->apart + 1 + u->after->links * ROWS_A_LINK / TOKEN_ROWS) * s->apart;
     return true;
 }
 
@@ -132,10 +133,11 @@ static void start_unit(stage *s, unit *u)
     u->cuts = 0;
     p->emitted = p->closed = 0;
     p->cut = false;
-    p->room = hr__whole_groups(s, s->plan_room, s->plan_room);
+    const int64_t untold = s->tell_at - s->given, room = s->plan_room < untold ? s->plan_room : untold;
+    p->room = hr__whole_groups(s, room, room);
     u->parts = hr__parts_new(s->returns);
     if (u->parts && (p->ds->op->traits & HR_JOINS_ROWS)) u->parts->sides = p->ds->inputs;
-    if (u->parts && hr__log_nodes(p)) return;
+    if (u->parts && (!s->told || hr__log_nodes(p))) return;
     hr__plan_node_no_memory(p);
     p->ended = true;
 }

@@ -40,6 +40,7 @@ void hr__token_writer_free(hr_token_writer *w)
     drop_links(w->link, w->links);
     hr_free(w->data);
     hr_free(w->link);
+    hr_free(w->opened);
     hr_free(w);
 }
 
@@ -178,7 +179,7 @@ hr_status hr__token_read(engine *e, hr_token_reader *r, token **out, hr_error *e
 /* ---- the log of what is held: where each unit of an input began, back to the oldest element that its reader still
  * needs ---- */
 
-enum { LOG_LIMIT = 256 };
+enum { LOG_LIMIT = 64 };
 
 static void holder_unref(holder *h)
 {

@@ -51,6 +51,8 @@ struct hr_token_writer {
     size_t size, capacity;
     token_link *link;
     int links, link_capacity;
+    const input **opened; /* those of an operator, for its turn */
+    int64_t opened_capacity;
     bool failed;
     bool at_end; /* inputs whose stages are over say where these ended, not where their last unit began */
 };

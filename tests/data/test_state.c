@@ -263,6 +263,56 @@ static void a_state_saved_short_of_memory_is_whole_or_none(void **state)
     save_short_of_memory(shuffled_batches, 5);
 }
 
+/* ---- what it depends on ---- */
+
+enum { LONG = 3000 };
+
+static hr_dataset *long_files(void) { return files_of("long/*.tfrecord"); }
+static hr_dataset *long_batches(void) { return hr_batch(hr_shuffle(long_files(), 300), 16); }
+static hr_dataset *long_epochs(void) { return hr_prefetch(hr_batch(hr_shuffle_and_repeat(long_files(), 100), 7), 2); }
+static hr_dataset *long_range(void) { return hr_zip((hr_dataset *[]){hr_range(9000), hr_skip(hr_range(9100), 3)}, 2); }
+
+static void *state_by(hr_dataset *(*build)(void), int64_t elements, way w, size_t *size)
+{
+    hr_error err;
+    void *saved;
+    numbers *passed = calloc(1, sizeof *passed);
+    assert_non_null(passed);
+    hr_iterator *it = iterate(build(), w);
+    for (int64_t n = 0; n < elements; n++, passed->count = 0) {
+        const int before = passed->count;
+        read_numbers(it, 1, passed);
+        if (passed->count == before) break;
+    }
+    assert_ok(hr_iterator_save(it, &saved, size, &err), &err);
+    hr_iterator_free(it);
+    free(passed);
+    return saved;
+}
+
+/* Not on the sizes of units, which follow from times, nor on how far ahead the pipeline was. */
+static void a_state_says_what_was_delivered_and_nothing_else(void **state)
+{
+    (void)state;
+    hr_dataset *(*const build[])(void) = {long_files, long_batches, long_epochs, long_range};
+    const int64_t elements[] = {0, 1, 130, 187, 2500, INT64_MAX};
+    const way ways[] = {{.workers = 0}, {.workers = 1}, {.workers = 2}, {.workers = 4}, {.workers = 2}, {.window = 1}};
+    write_folder("long", FILES, LONG / FILES);
+    for (size_t b = 0; b < sizeof build / sizeof *build; b++)
+        for (size_t e = 0; e < sizeof elements / sizeof *elements; e++) {
+            size_t want_size, size;
+            if (build[b] == long_epochs && elements[e] == INT64_MAX) continue;
+            void *want = state_by(build[b], elements[e], ways[0], &want_size);
+            for (size_t w = 1; w < sizeof ways / sizeof *ways; w++) {
+                void *saved = state_by(build[b], elements[e], ways[w], &size);
+                if (size != want_size || memcmp(saved, want, size) != 0)
+                    fail_msg("pipeline %zu after %lld elements, way %zu: another state", b, (long long)elements[e], w);
+                hr_free(saved);
+            }
+            hr_free(want);
+        }
+}
+
 static void a_state_is_refused_when_a_file_has_changed_and_says_which(void **state)
 {
     (void)state;
@@ -310,7 +360,9 @@ static void a_file_of_one_pattern_is_known_as_well(void **state)
     size_t size;
     write_folder("alone", 3, RECORDS);
     void *saved = state_of(hr_tfrecord("alone/part-*.tfrecord"), 70, 0, NULL, &size);
-    spoil("alone/part-002.tfrecord", 500); /* not read yet: nobody has seen it otherwise */
+    spoil("alone/part-002.tfrecord", 500); /* not read yet */
+    assert_refused(hr_tfrecord("alone/part-*.tfrecord"), saved, size, "state.file_changed", "part-002");
+    spoil("alone/part-002.tfrecord", 500);
     numbers rest = {.count = 0};
     hr_iterator *it = iterate(hr_tfrecord("alone/part-*.tfrecord"), (way){.state = saved, .state_size = size});
     read_numbers(it, 10, &rest);
@@ -529,6 +581,7 @@ int main(void)
         cmocka_unit_test(a_forged_state_is_refused_or_goes_on),
         cmocka_unit_test(a_state_with_bytes_after_its_end_is_refused),
         cmocka_unit_test(a_state_saved_short_of_memory_is_whole_or_none),
+        cmocka_unit_test(a_state_says_what_was_delivered_and_nothing_else),
         cmocka_unit_test(a_state_is_refused_when_a_file_has_changed_and_says_which),
         cmocka_unit_test(no_file_may_have_changed_anywhere),
         cmocka_unit_test(a_file_of_one_pattern_is_known_as_well),
