@@ -32,7 +32,7 @@ hr_kit(train/ops/text LIBRARY headrace_train DEF ops.def HEADERS letter_case.h L
        decode_csv_op hash_bucket_op regex_ops string_number_ops)
 hr_kit(train/layers LIBRARY headrace_train DEF ops.def)
 hr_kit(train/optimizers LIBRARY headrace_train DEF optimizers.def)
-hr_kit(train/hooks LIBRARY headrace_train DEF hooks.def)
+hr_kit(train/hooks LIBRARY headrace_train DEF hooks.def LINK -luv)
 hr_kit(train/estimator/heads LIBRARY headrace_train DEF heads.def)
 # What tests add from outside.
 hr_kit(tests/train/outside LIBRARY headrace_train EXCEPT test_outside test_kit_contracts test_op_library)

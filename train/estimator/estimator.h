@@ -48,6 +48,9 @@ typedef struct hr_run_config {
     const char *identity;
     double (*now)(void *user); /* seconds since 1970, for what works by time; default: the clock */
     void *now_user;
+    bool no_graph_def; /* no "graph.pbtxt", and no ".meta" beside the checkpoints: checkpoint_save_graph_def False */
+    bool async_checkpoints; /* a thread writes checkpoints while the training goes on: .async of
+                             * hr_checkpoint_saver_hook */
 } hr_run_config;
 
 /* ---- the model function ---- */

@@ -148,6 +148,7 @@ static void add_saver(training *t, hook_list *l, const hr_train_opts *o, hr_summ
     hr__loop_hooks_add(l, hr_checkpoint_saver_hook(e->model_dir, .save_steps = c->save_checkpoints_steps,
                                                    .save_secs = secs, .max_to_keep = c->keep_checkpoint_max,
                                                    .keep_every_n_hours = c->keep_checkpoint_every_n_hours, .writer = w,
+                                                   .no_graph_def = c->no_graph_def, .async = c->async_checkpoints,
                                                    .listener = hr__loss_guard_listener(&t->guard)));
 }
 

@@ -45,6 +45,9 @@ typedef struct hr_hook_kind {
     hr_status (*after_run)(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err);
     hr_status (*end)(void *state, hr_monitored_session *m, hr_error *err); /* not after a failure */
     void (*release)(void *state); /* frees what the state owns, not the state itself */
+    /* Before the session is made anew after a failure: waits for what the hook does in threads of its own, such as the
+     * writing of a checkpoint, from which the session may begin. */
+    void (*settle)(void *state);
 } hr_hook_kind;
 
 #define HR_HOOK_HEAD                                                                                                   \
@@ -149,6 +152,14 @@ HR_API const char *hr_monitored_checkpoint(const hr_monitored_session *m);
 HR_API const hr_run_stats *hr_monitored_stats(const hr_monitored_session *m);
 /* Writes a checkpoint of all global variables and the extras as `prefix`, whole or not at all. */
 HR_API hr_status hr_monitored_save(hr_monitored_session *m, const char *prefix, hr_error *err);
+/* The same in two steps: a copy of all that a checkpoint holds, in memory, and its writing, which another thread may do
+ * while the session goes on. *copy NULL: gives one (hr_checkpoint_copy_free); else it is filled again, and its memory is
+ * used again. Only one thread at a time may use a copy. It borrows the session's graph, and the names of the
+ * extras. */
+typedef struct hr_checkpoint_copy hr_checkpoint_copy;
+HR_API hr_status hr_monitored_copy(hr_monitored_session *m, hr_checkpoint_copy **copy, hr_error *err);
+HR_API hr_status hr_checkpoint_copy_write(const hr_checkpoint_copy *s, const char *prefix, hr_error *err);
+HR_API void hr_checkpoint_copy_free(hr_checkpoint_copy *s); /* NULL: nothing */
 
 /* A timer for actions that are due every n steps or every n seconds: tf.compat.v1.train.SecondOrStepTimer. */
 typedef struct hr_timer {
@@ -272,6 +283,11 @@ typedef struct hr_checkpoint_saver_hook_opts {
     hr_summary_writer *writer;  /* shares; adds an event for each checkpoint; default: none */
     hr_saver_listener listener; /* default: none */
     bool no_graph_def;          /* no "graph.pbtxt", and no ".meta" beside the checkpoints */
+    /* A step waits for a copy of the variables in memory, which is kept between saves; a thread of the hook's own writes
+     * it. The next save waits for that; so does the end, and a session that is made anew. What fails comes out at the
+     * next step, save or end. The listener hears of a save at the first step after the files are there, with the step
+     * that was saved. Default: the step waits for the files. */
+    bool async;
 } hr_checkpoint_saver_hook_opts;
 HR_API hr_hook *hr_checkpoint_saver_hook_with(const char *dir, const hr_checkpoint_saver_hook_opts *opts);
 #define hr_checkpoint_saver_hook(...)                                                                                  \

@@ -104,6 +104,8 @@ static bool may_recover(const hr_monitored_session *m, hr_status st)
 /* Forgets the failure. */
 static void begin_recovery(hr_monitored_session *m)
 {
+    for (int i = 0; i < m->hooks; i++)
+        if (m->hook[i]->kind->settle) m->hook[i]->kind->settle(m->hook[i]->state);
     hr_log_message(HR_WARNING, "the session is made anew, from the last checkpoint: %s", m->error.text);
     m->error = (hr_error){0};
     m->ended = false;

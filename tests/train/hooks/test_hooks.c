@@ -761,6 +761,135 @@ static void a_session_that_never_recovers_can_be_stopped(void **state)
     hr_graph_free(c.graph);
 }
 
+/* ---- saved by a thread ---- */
+
+typedef struct heard {
+    int64_t before, after; /* two digits a step */
+} heard;
+
+static hr_status hear_before(void *user, hr_monitored_session *m, int64_t step, hr_error *err)
+{
+    (void)m, (void)err;
+    ((heard *)user)->before = ((heard *)user)->before * 100 + step;
+    return HR_OK;
+}
+
+/* The files are there when a listener hears of them. */
+static hr_status hear_after(void *user, hr_monitored_session *m, int64_t step, hr_error *err)
+{
+    (void)m;
+    hr_bundle *b;
+    char prefix[64];
+    ((heard *)user)->after = ((heard *)user)->after * 100 + step;
+    snprintf(prefix, sizeof prefix, "threads/model.ckpt-%d", (int)step);
+    HR_TRY(hr_bundle_open(prefix, &b, err));
+    const hr_status st = hr_bundle_check(b, err);
+    hr_bundle_free(b);
+    return st;
+}
+
+static hr_hook *async_saver(heard *h)
+{
+    return hr_checkpoint_saver_hook("threads", .save_steps = 2, .async = true,
+                                    .listener = {.before_save = hear_before, .after_save = hear_after, .user = h});
+}
+
+static void assert_same_file(const char *a, const char *b)
+{
+    size_t size, other;
+    char *one = read_whole_file(a, &size), *two = read_whole_file(b, &other);
+    assert_int_equal(size, other);
+    assert_memory_equal(one, two, size);
+    free(one);
+    free(two);
+}
+
+static void a_thread_writes_what_the_session_would_have_written(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    heard h = {0};
+    empty_folder("threads");
+    empty_folder("threadless");
+    for (int async = 0; async < 2; async++) {
+        counting c = new_counting();
+        hr_get_variable(c.graph, "words", HR_STRING, HR_SHAPE(3));
+        hr_hook *hook = async ? async_saver(&h) : hr_checkpoint_saver_hook("threadless", .save_steps = 2);
+        hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
+        for (int i = 0; i < 5; i++) assert_ok(run(m, &c, &err), &err);
+        assert_ok(hr_monitored_session_close(m, false, &err), &err);
+        hr_graph_free(c.graph);
+    }
+    assert_int_equal(h.before, 20405); /* steps 0, 2, 4, 5 */
+    assert_int_equal(h.after, 20405);
+    assert_int_equal(files_in("threads", true), files_in("threadless", true));
+    assert_same_file("threads/model.ckpt-5.data-00000-of-00001", "threadless/model.ckpt-5.data-00000-of-00001");
+    assert_same_file("threads/model.ckpt-5.index", "threadless/model.ckpt-5.index");
+    assert_same_file("threads/model.ckpt-2.meta", "threadless/model.ckpt-2.meta");
+    assert_same_file("threads/checkpoint", "threadless/checkpoint");
+}
+
+static void what_a_thread_cannot_write_comes_out_at_the_next_save_or_the_end(void **state)
+{
+    (void)state;
+    for (int runs = 1; runs < 6; runs += 3) {
+        hr_error err = {0};
+        counting c = new_counting();
+        empty_folder("unwritable");
+        hr_hook *hook = hr_checkpoint_saver_hook("unwritable", .save_steps = 2, .async = true);
+        hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
+        assert_null(hr_monitored_session_error(m));
+        hr_status st = run(m, &c, &err);
+        empty_folder("unwritable"); /* step 0 may be in it */
+        write_file("unwritable", "x", 1);
+        for (int i = 1; i < runs && st == HR_OK; i++) st = run(m, &c, &err);
+        const hr_status closed = hr_monitored_session_close(m, st != HR_OK, &err);
+        assert_true(st != HR_OK || closed != HR_OK);
+        assert_text_contains(err.text, "unwritable");
+        assert_int_equal(remove("unwritable"), 0);
+        hr_graph_free(c.graph);
+    }
+}
+
+static void a_session_made_anew_begins_with_what_its_thread_has_written(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    for (int with = 0; with < 2; with++) {
+        counting c = new_counting();
+        preemption p = {.fail_at = 4, .fail_again_at = 5, .with = with ? HR_ABORTED : HR_UNAVAILABLE}, *pointer = &p;
+        heard h = {0};
+        empty_folder("threads");
+        hr_hook *hooks[] = {async_saver(&h), hr_hook_new(&preemption_kind, &pointer)};
+        hr_monitored_session *m =
+            hr_monitored_session_new(c.graph, hooks, 2, .checkpoint_dir = "threads", .recovers = true);
+        for (int i = 0; i < 4; i++) assert_ok(run(m, &c, &err), &err);
+        assert_int_equal(step_of(m), 5);
+        assert_int_equal(p.runs, 6);
+        assert_string_equal(hr_monitored_checkpoint(m), "threads/model.ckpt-4");
+        assert_ok(hr_monitored_session_close(m, false, &err), &err);
+        hr_graph_free(c.graph);
+    }
+}
+
+static void a_session_that_fails_leaves_the_checkpoint_of_its_thread_whole(void **state)
+{
+    (void)state;
+    char *prefix;
+    hr_error err = {0};
+    heard h = {0};
+    counting c = new_counting();
+    empty_folder("threads");
+    hr_hook *hook = async_saver(&h);
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
+    for (int i = 0; i < 2; i++) assert_ok(run(m, &c, &err), &err);
+    assert_ok(hr_monitored_session_close(m, true, &err), &err);
+    assert_ok(hr_whole_checkpoint("threads", &prefix, &err), &err);
+    assert_string_equal(prefix, "threads/model.ckpt-2");
+    hr_free(prefix);
+    hr_graph_free(c.graph);
+}
+
 static void a_training_session_saves_and_goes_on(void **state)
 {
     (void)state;
@@ -951,6 +1080,10 @@ int main(void)
         cmocka_unit_test(runs_of_three_steps_are_seen_as_tensorflow_sees_them),
         cmocka_unit_test(a_session_goes_on_from_its_checkpoint),
         cmocka_unit_test(a_session_that_never_recovers_can_be_stopped),
+        cmocka_unit_test(a_thread_writes_what_the_session_would_have_written),
+        cmocka_unit_test(what_a_thread_cannot_write_comes_out_at_the_next_save_or_the_end),
+        cmocka_unit_test(a_session_made_anew_begins_with_what_its_thread_has_written),
+        cmocka_unit_test(a_session_that_fails_leaves_the_checkpoint_of_its_thread_whole),
         cmocka_unit_test(a_training_session_saves_and_goes_on),
         cmocka_unit_test(a_training_session_without_folders_writes_nothing),
         cmocka_unit_test(a_step_function_is_repeated_as_a_whole),
