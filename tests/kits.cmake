@@ -28,7 +28,7 @@ hr_kit(train/ops/lists LIBRARY headrace_train DEF ops.def)
 hr_kit(train/ops/nn LIBRARY headrace_train DEF ops.def HEADERS windows.h train/ops/philox.h EXCEPT conv2d_ops)
 hr_kit(train/ops/sparse LIBRARY headrace_train DEF ops.def HEADERS ragged.h sparse.h)
 hr_kit(train/ops/tables LIBRARY headrace_train DEF ops.def EXCEPT table_ops)
-hr_kit(train/ops/text LIBRARY headrace_train DEF ops.def HEADERS letter_case.h LINK -lpcre2-8 -lz EXCEPT
+hr_kit(train/ops/text LIBRARY headrace_train DEF ops.def HEADERS letter_case.h pattern.h LINK -lpcre2-8 -lz EXCEPT
        decode_csv_op hash_bucket_op regex_ops string_number_ops)
 hr_kit(train/layers LIBRARY headrace_train DEF ops.def)
 hr_kit(train/optimizers LIBRARY headrace_train DEF optimizers.def)

@@ -22,6 +22,9 @@ void hr__checkpoint_list_clear(hr__checkpoint_list *list);
  * damaged counts as absent, with a warning. */
 hr_status hr__checkpoint_list_folder(const char *folder, hr__checkpoint_list *out, hr_error *err);
 
+/* Opens a checkpoint by its prefix, or the latest one of a folder, or that of a SavedModel's folder. Gives *out. */
+hr_status hr__checkpoint_open(const char *path, hr_bundle **out, hr_error *err);
+
 /* The bytes of every tensor lie within its data file. HR_NOT_FOUND, HR_OUT_OF_RANGE: as hr_bundle_check. */
 hr_status hr__bundle_is_complete(hr_bundle *b, hr_error *err);
 

@@ -1,7 +1,9 @@
 /* Canned estimators: a network, a head, and an optimizer for each half. */
+#include "base/text.h"
 #include "train/estimator/networks.h"
 #include <headrace/heads.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct canned {
@@ -18,6 +20,10 @@ typedef struct canned_opts {
     HR_CANNED_OPTIONS
 } canned_opts;
 
+typedef struct more_opts {
+    HR_CANNED_MORE_OPTIONS
+} more_opts;
+
 /* ---- the model function ---- */
 
 /* TensorFlow 1 cuts the name of a slot by the length of its scope from that of a variable in pieces. */
@@ -27,10 +33,11 @@ static const char *slot_scope(const network *net)
     return net->dnn ? "t_0" : "part_0";
 }
 
-/* Variables of the optimizer itself, for example the powers of Adam. */
+/* Variables of the optimizer itself, for example the powers of Adam. TensorFlow counts a scope for each part of a head
+ * before its own. */
 static const char *name_prefix(const network *net)
 {
-    if (!net->v1) return "training";
+    if (!net->v1) return net->training_scope;
     if (net->combined || net->baseline) return "head";
     return net->dnn ? "dnn/head" : "linear/head";
 }
@@ -75,21 +82,49 @@ static hr_status canned_fn(const hr_model_call *call, void *user, hr_error *err)
     return HR_OK;
 }
 
-static bool has_component(const hr_dataset *ds, const char *name)
+static const hr_field *component_of(const hr_dataset *ds, const char *name)
 {
     const hr_schema *schema = hr_dataset_schema(ds);
     for (int i = 0; schema && i < schema->fields; i++)
-        if (strcmp(schema->field[i].name, name) == 0) return true;
+        if (strcmp(schema->field[i].name, name) == 0) return &schema->field[i];
+    return NULL;
+}
+
+/* Whether a line of `text` is that name. */
+static bool has_line(const char *text, const char *name)
+{
+    const size_t size = strlen(name);
+    for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL)
+        if (strncmp(line, name, size) == 0 && (line[size] == '\n' || !line[size])) return true;
     return false;
 }
 
-/* Records that are only scored may lack weights, as they may lack labels. */
+/* Adds a line to `keep` if the records have the component; labels are kept anyway. */
+static void keep_component(const hr_dataset *ds, const char *name, hr__text *keep)
+{
+    const hr_field *field = name ? component_of(ds, name) : NULL;
+    if (!field || field->label || has_line(keep->size ? keep->data : NULL, name)) return;
+    hr__text_printf(keep, "%s%s", keep->size ? "\n" : "", name);
+}
+
+/* Labels and weights of a head and its parts. Records that are only scored may lack both. */
+static void keep_of_head(const hr_dataset *ds, const hr_head *head, hr__text *keep)
+{
+    int parts;
+    hr_head *const *part = hr__head_parts(head, &parts);
+    keep_component(ds, hr_head_options(head)->weight_column, keep);
+    keep_component(ds, hr__head_label_key(head), keep);
+    for (int i = 0; i < parts; i++) keep_of_head(ds, part[i], keep);
+}
+
 static hr_dataset *transform(hr_dataset *ds, void *user)
 {
     const canned *c = user;
-    const char *weights = hr_head_options(c->head)->weight_column;
-    const bool keeps = weights && has_component(ds, weights);
-    return hr_transform_features(ds, c->net.all, .keep = keeps ? weights : NULL);
+    hr__text keep = {0};
+    keep_of_head(ds, c->head, &keep);
+    hr_dataset *out = hr_transform_features(ds, c->net.all, .keep = keep.size ? keep.data : NULL);
+    hr__text_free(&keep);
+    return out;
 }
 
 /* ---- making ---- */
@@ -176,18 +211,28 @@ static bool fill_network(network *net, const canned_opts *o, bool linear, bool d
            (!dnn || canned_copy_list(o->dnn_feature_columns, &net->dnn_columns)) && join_lists(net);
 }
 
+static void name_training_scope(network *net, const hr_head *head)
+{
+    int parts = 0;
+    if (head) hr__head_parts(head, &parts);
+    snprintf(net->training_scope, sizeof net->training_scope, parts ? "training_%d" : "training", parts);
+}
+
 /* Takes the head. What is wrong with it, or `lacks`, is found at the first use. */
-static hr_estimator *estimator_of(canned *c, const char *model_dir, const hr_run_config *config, const char *lacks,
-                                  hr_head *head)
+static hr_estimator *estimator_of(canned *c, const char *model_dir, const hr_run_config *config,
+                                  const hr_warm_start_settings *warm, const char *lacks, hr_head *head)
 {
     hr_estimator_opts opts = {.struct_size = sizeof opts,
                               .model_dir = model_dir,
                               .config = *config,
                               .user_free = free_canned,
-                              .prepare = c->net.baseline ? NULL : transform};
+                              .prepare = c->net.baseline ? NULL : transform,
+                              .warm_start_from = warm};
     c->head = head;
+    name_training_scope(&c->net, head);
     hr_estimator *e = hr_estimator_new_with(canned_fn, c, &opts);
     if (!e) return NULL;
+    e->v1_names = c->net.v1 && !c->net.baseline;
     if (!head) lacks = "a head, got NULL";
     if (lacks)
         hr_fail(&e->wrong, HR_INVALID_ARGUMENT, "estimator.argument", "estimator: expected %s", lacks);
@@ -197,7 +242,7 @@ static hr_estimator *estimator_of(canned *c, const char *model_dir, const hr_run
 }
 
 /* `given` begins with the common options. Takes the head. */
-static hr_estimator *new_canned(const void *given, hr_head *head, bool linear, bool dnn)
+static hr_estimator *new_canned(const void *given, more_opts more, hr_head *head, bool linear, bool dnn)
 {
     canned_opts usable, *o = &usable;
     memcpy(o, given, sizeof usable);
@@ -225,7 +270,8 @@ static hr_estimator *new_canned(const void *given, hr_head *head, bool linear, b
     }
     if (c->net.linear && !c->linear_optimizer) c->linear_optimizer = default_linear(&c->net);
     if (c->net.dnn && !c->dnn_optimizer) c->dnn_optimizer = default_dnn(&c->net);
-    return estimator_of(c, o->model_dir, &o->config, lacks, head);
+    c->net.forgets_shared = more.tf_compat && dnn && !o->v1;
+    return estimator_of(c, o->model_dir, &o->config, more.warm_start_from, lacks, head);
 }
 
 /* ---- with a head of labels ---- */
@@ -239,8 +285,9 @@ static hr_estimator *new_classifier(const hr_classifier_opts *given, bool linear
                                .loss_reduction = o.loss_reduction,
                                .v1 = o.v1};
     const bool binary = o.n_classes == 0 || o.n_classes == 2;
-    return new_canned(&o, binary ? hr_binary_class_head_with(&head) : hr_multi_class_head_with(o.n_classes, &head),
-                      linear, dnn);
+    return new_canned(&o, (more_opts){o.warm_start_from, o.tf_compat},
+                      binary ? hr_binary_class_head_with(&head) : hr_multi_class_head_with(o.n_classes, &head), linear,
+                      dnn);
 }
 
 hr_estimator *hr_linear_classifier_with(const hr_classifier_opts *o) { return new_classifier(o, true, false); }
@@ -255,7 +302,7 @@ static hr_estimator *new_regressor(const hr_regressor_opts *given, bool linear, 
     const hr_regressor_opts o = HR_OPTIONS(hr_regressor_opts, given);
     hr_head *head = hr_regression_head(.weight_column = o.weight_column, .label_dimension = o.label_dimension,
                                        .loss_reduction = o.loss_reduction, .v1 = o.v1);
-    return new_canned(&o, head, linear, dnn);
+    return new_canned(&o, (more_opts){o.warm_start_from, o.tf_compat}, head, linear, dnn);
 }
 
 hr_estimator *hr_linear_regressor_with(const hr_regressor_opts *o) { return new_regressor(o, true, false); }
@@ -265,7 +312,7 @@ hr_estimator *hr_dnn_linear_combined_regressor_with(const hr_regressor_opts *o) 
 static hr_estimator *with_head(const hr_head_estimator_opts *given, bool linear, bool dnn)
 {
     const hr_head_estimator_opts o = HR_OPTIONS(hr_head_estimator_opts, given);
-    return new_canned(&o, o.head, linear, dnn);
+    return new_canned(&o, (more_opts){o.warm_start_from, o.tf_compat}, o.head, linear, dnn);
 }
 
 hr_estimator *hr_linear_estimator_with(const hr_head_estimator_opts *o) { return with_head(o, true, false); }
@@ -286,7 +333,7 @@ hr_estimator *hr_baseline_estimator_with(const hr_baseline_opts *given)
     }
     c->net = (network){.baseline = true, .v1 = o.v1};
     c->linear_optimizer = o.optimizer ? o.optimizer : hr_ftrl(0.3f, .v1 = o.v1);
-    return estimator_of(c, o.model_dir, &o.config, NULL, o.head);
+    return estimator_of(c, o.model_dir, &o.config, o.warm_start_from, NULL, o.head);
 }
 
 const hr__canned hr__canned_linear_classifier = {

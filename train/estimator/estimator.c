@@ -16,6 +16,7 @@ hr_estimator *hr_estimator_new_with(hr_model_fn *fn, void *user, const hr_estima
     }
     if (!fn)
         hr_fail(&e->wrong, HR_INVALID_ARGUMENT, "estimator.argument", "estimator: expected a model function, got NULL");
+    if (o->warm_start_from) hr__warm_start_copy(o->warm_start_from, &e->warm_start_from, &e->wrong);
     e->fn = fn;
     e->user = user;
     e->user_free = o->user_free;
@@ -45,6 +46,7 @@ void hr_estimator_free(hr_estimator *e)
     if (!e) return;
     if (e->user_free) e->user_free(e->user);
     clear_results(e);
+    hr__warm_start_free(e->warm_start_from);
     hr_free(e->model_dir);
     hr_free(e);
 }

@@ -21,6 +21,7 @@
 #include <headrace/hooks.h>
 #include <headrace/layers.h>
 #include <headrace/optimizers.h>
+#include <headrace/warm_start.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -93,6 +94,9 @@ typedef struct hr_estimator_opts {
     /* Changes the input function's dataset before the graph sees it, for example by adding feature columns. Takes `ds`,
      * gives the new dataset. */
     hr_dataset *(*prepare)(hr_dataset *ds, void *user);
+    /* What the variables begin with while model_dir has no checkpoint: HR_WARM_START("old"). Default: their initial
+     * values. Copied. */
+    const hr_warm_start_settings *warm_start_from;
 } hr_estimator_opts;
 /* Gives an estimator (hr_estimator_free); NULL: no memory. */
 HR_API hr_estimator *hr_estimator_new_with(hr_model_fn *fn, void *user, const hr_estimator_opts *opts);
@@ -136,6 +140,12 @@ typedef hr_optimizer *hr_optimizer_fn(hr_graph *g, void *user);
     bool v1;                            /* as tf.compat.v1.estimator: names, optimizers, losses, metrics */            \
     hr_run_config config;
 
+/* Options of all canned estimators that came later. */
+#define HR_CANNED_MORE_OPTIONS                                                                                         \
+    const hr_warm_start_settings *warm_start_from; /* as in hr_estimator_opts */                                       \
+    /* Of a DNN without .v1: tables of hr_shared_embedding are not trained, as in TensorFlow, which forgets them. */   \
+    bool tf_compat;
+
 typedef struct hr_classifier_opts {
     size_t struct_size;
     HR_CANNED_OPTIONS
@@ -143,6 +153,7 @@ typedef struct hr_classifier_opts {
     hr_vocabulary_list label_vocabulary; /* labels are these strings; default: numbers. Copied */
     const char *weight_column;           /* a component with the weight of each row. Copied */
     const hr_reduction *loss_reduction;  /* default HR_SUM_OVER_BATCH_SIZE; v1: HR_REDUCTION_SUM */
+    HR_CANNED_MORE_OPTIONS
 } hr_classifier_opts;
 /* Of two classes a label is 0, 1 or a number between, of more a class from 0 on. Another one, or NaN, ends training and
  * evaluation with HR_INVALID_ARGUMENT; the message names file and record. All optimizers are taken in any case. NULL:
@@ -157,6 +168,7 @@ typedef struct hr_regressor_opts {
     int64_t label_dimension;   /* numbers a label; default 1 */
     const char *weight_column; /* as of a classifier */
     const hr_reduction *loss_reduction;
+    HR_CANNED_MORE_OPTIONS
 } hr_regressor_opts;
 /* The squared difference to labels that are numbers. */
 HR_API hr_estimator *hr_linear_regressor_with(const hr_regressor_opts *opts);
@@ -167,6 +179,7 @@ typedef struct hr_head_estimator_opts {
     size_t struct_size;
     HR_CANNED_OPTIONS
     hr_head *head; /* takes; required */
+    HR_CANNED_MORE_OPTIONS
 } hr_head_estimator_opts;
 /* The same models with any head: TensorFlow's LinearEstimator, ... .v1 of the estimator says nothing of its head. */
 HR_API hr_estimator *hr_linear_estimator_with(const hr_head_estimator_opts *opts);
@@ -180,6 +193,7 @@ typedef struct hr_baseline_opts {
     hr_optimizer *optimizer; /* takes; default Ftrl 0.3 */
     bool v1;
     hr_run_config config;
+    const hr_warm_start_settings *warm_start_from; /* as in hr_estimator_opts */
 } hr_baseline_opts;
 /* Sees no features: a bias for each logit, which a model has to beat. Its input has a component besides the labels. */
 HR_API hr_estimator *hr_baseline_estimator_with(const hr_baseline_opts *opts);

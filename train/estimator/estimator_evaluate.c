@@ -66,8 +66,9 @@ static hr_status find_checkpoint(const hr_estimator *e, const hr_evaluate_opts *
     }
     HR_TRY(hr_whole_checkpoint(e->model_dir, found, err));
     if (*found) return HR_OK;
-    if (o->initial_values) {
-        hr_log_message(HR_WARNING, "%s: no checkpoint; the model has its initial values", e->model_dir);
+    if (o->initial_values || e->warm_start_from) {
+        hr_log_message(HR_WARNING, "%s: no checkpoint; the model has its %s values", e->model_dir,
+                       e->warm_start_from ? "warm-started" : "initial");
         return HR_OK;
     }
     return hr_fail(err, HR_NOT_FOUND, "estimator.checkpoint",
@@ -87,6 +88,7 @@ static hr_status pass_session(pass *p, const hr_evaluate_opts *o, hr_error *err)
     hr__loop_hooks_add(&l, hr__input_hook(&p->model));
     if (opened)
         p->session = hr_monitored_session_new(p->model.graph, l.hook, l.count, .checkpoint_path = p->checkpoint,
+                                              .init_fn = hr__model_warm_start, .init_user = &p->model,
                                               .workers = c->workers, .now = c->now, .user = c->now_user);
     hr_free(l.hook);
     if (!p->session) return hr_no_memory(err, "a session");

@@ -44,7 +44,9 @@ struct hr_estimator {
     int workers;
     result *results;
     int result_count;
-    hr_error wrong; /* what it was made of: every call gives it. code 0: nothing */
+    bool v1_names;                           /* variables are called as TensorFlow 1's canned estimators call them */
+    hr_warm_start_settings *warm_start_from; /* NULL: initial values */
+    hr_error wrong;                          /* what it was made of: every call gives it. code 0: nothing */
     hr_error error;
 };
 
@@ -72,6 +74,19 @@ hr_status hr__model_open_input(model *m, hr_view state, hr_error *err);
 /* The next batch as feeds; HR_END. */
 hr_status hr__model_next(model *m, const hr_element **element, int *feeds, hr_error *err);
 void hr__model_close(model *m);
+
+/* ---- heads/head.c ---- */
+
+hr_head *const *hr__head_parts(const hr_head *head, int *count); /* the heads it is made of; NULL: none */
+const char *hr__head_label_key(const hr_head *head);             /* the component of labels; NULL: the first label */
+
+/* ---- warm_start.c ---- */
+
+/* Gives *out (hr__warm_start_free), a copy of all but what initializers point to, if the settings can be used. */
+hr_status hr__warm_start_copy(const hr_warm_start_settings *given, hr_warm_start_settings **out, hr_error *err);
+void hr__warm_start_free(hr_warm_start_settings *w); /* NULL: nothing */
+/* An init_fn of a monitored session, where there is no checkpoint of its own: `user` is the model. */
+hr_status hr__model_warm_start(hr_session *s, void *user, hr_error *err);
 
 /* ---- loop_hooks.c ---- */
 

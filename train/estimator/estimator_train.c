@@ -248,7 +248,8 @@ static hr_status train_run(training *t, const char *checkpoint, const hr_train_o
     HR_TRY(make_hooks(t, &hooks, o, err));
     hr_monitored_session *m = hr_monitored_session_new(
         t->model.graph, hooks.hook, hooks.count, .checkpoint_path = checkpoint, .extra = extra, .extras = 2,
-        .workers = t->model.e->config.workers, .now = t->model.e->config.now, .user = t->model.e->config.now_user);
+        .init_fn = hr__model_warm_start, .init_user = &t->model, .workers = t->model.e->config.workers,
+        .now = t->model.e->config.now, .user = t->model.e->config.now_user);
     hr_free(hooks.hook);
     if (!m) return hr_no_memory(err, "a session");
     hr_error closing = {0};

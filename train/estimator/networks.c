@@ -63,7 +63,7 @@ static hr_node dnn_logits(const hr_model_call *call, network *c, int64_t dimensi
     const bool training = call->mode == HR_MODE_TRAIN;
     hr_variable_scope(g, "dnn");
     hr_variable_scope(g, "input_from_feature_columns");
-    hr_node net = hr_input_layer(call->features, c->dnn_columns);
+    hr_node net = hr_input_layer(call->features, c->dnn_columns, .freeze_shared = c->forgets_shared);
     hr_scope_end(g);
     for (int i = 0; i < c->hidden; i++) {
         char name[32], scope[40];

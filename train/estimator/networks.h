@@ -15,7 +15,9 @@ typedef struct network {
     hr_activation_fn *activation;
     float dropout;
     bool batch_norm, v1;
+    bool forgets_shared; /* tables of shared embeddings are not trained */
     hr_combiner combiner;
+    char training_scope[32]; /* of variables of optimizers without v1 */
     /* Tags of summaries: they live as long as any graph. Logits and the linear half come last. */
     struct {
         char fraction[80], activation[80];

@@ -341,6 +341,7 @@ bool hr__number_as(hr_dtype dtype, double value, char bytes[8]);
 void hr__share_variable_scope(hr_graph *body, const hr_graph *outer);
 /* A name scope of its own under the root, whatever scopes are open. */
 void hr__name_scope_at_root(hr_graph *g, const char *name);
+void hr__variable_scope_at_root(hr_graph *g); /* variables get their names alone; hr_scope_end ends it */
 /* The name made unique, with the scope in front. One that ends in '/' is a scope's own, whole: it is taken as it is,
  * unless a node has it. In the arena; NULL: no memory. */
 const char *hr__unique_name(hr_graph *g, const char *name);

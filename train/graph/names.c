@@ -183,6 +183,14 @@ void hr_name_scope(hr_graph *g, const char *name)
     if (g && push(g)) enter_name_scope(g, name);
 }
 
+void hr__variable_scope_at_root(hr_graph *g)
+{
+    g = hr__innermost(g);
+    if (!g || !push(g)) return;
+    g->variable_scope_size = 0;
+    g->variable_scope[0] = 0;
+}
+
 void hr__name_scope_at_root(hr_graph *g, const char *name)
 {
     g = hr__innermost(g);

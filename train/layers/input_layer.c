@@ -1,4 +1,6 @@
 /* input_layer: the dense forms of columns, in the order of their names, side by side. */
+#include "train/checkpoint/folder.h"
+#include "train/graph/graph_internal.h"
 #include "train/layers/layers_internal.h"
 
 #include <headrace/checkpoint.h>
@@ -12,25 +14,10 @@ static hr_node refuse_table(hr_graph *g, const hr_column_info *info, const hr_er
     return hr_node_fail(g, err->code, err->kind, "%s: %s", info->name, err->text);
 }
 
-/* A folder stands for its newest checkpoint. */
-static hr_status open_checkpoint(const char *path, hr_bundle **out, hr_error *err)
-{
-    char *newest;
-    hr_error why;
-    const hr_status st = hr_bundle_open(path, out, err);
-    if (st != HR_NOT_FOUND) return st;
-    const hr_status looked = hr_latest_checkpoint(path, &newest, &why);
-    if (looked != HR_OK) *err = why;
-    if (looked != HR_OK || !newest) return looked != HR_OK ? looked : st;
-    const hr_status again = hr_bundle_open(newest, out, err);
-    hr_free(newest);
-    return again;
-}
-
 static hr_status read_table(const hr_column_info *info, hr_tensor *value, hr_error *err)
 {
     hr_bundle *bundle = NULL;
-    HR_TRY(open_checkpoint(info->table.ckpt_to_load_from, &bundle, err));
+    HR_TRY(hr__checkpoint_open(info->table.ckpt_to_load_from, &bundle, err));
     hr_status st = hr_bundle_read(bundle, info->table.tensor_name_in_ckpt, value, err);
     hr_bundle_free(bundle);
     return st;
@@ -101,14 +88,27 @@ hr_node hr__dense_column(const hr_features *features, const hr_column_info *info
 
 /* ---- all of them ---- */
 
+/* TensorFlow makes the table of such a column outside of any layer. */
+static hr_node frozen_column(const hr_features *features, const hr_column_info *info)
+{
+    hr__variable_scope_at_root(hr_features_graph(features));
+    const hr_node column = hr__dense_column(features, info, true);
+    hr_scope_end(hr_features_graph(features));
+    return column;
+}
+
 static hr_node input_layer_side_by_side(const hr_features *features, const hr_feature_column **column, int count,
                                         const hr_input_layer_opts *opts)
 {
     hr_graph *g = hr_features_graph(features);
     hr_node *part = hr_malloc((size_t)count * sizeof *part);
     if (!part) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for an input layer");
-    for (int i = 0; i < count; i++)
-        part[i] = hr__dense_column(features, hr_feature_column_info(column[i]), opts->not_trainable);
+    for (int i = 0; i < count; i++) {
+        const hr_column_info *info = hr_feature_column_info(column[i]);
+        part[i] = opts->freeze_shared && info->table.shared_name && !info->table.v1
+                      ? frozen_column(features, info)
+                      : hr__dense_column(features, info, opts->not_trainable);
+    }
     hr_node all = count == 1 ? part[0] : hr_concat(part, count, 1);
     hr_free(part);
     return all;

@@ -82,6 +82,7 @@ typedef struct hr_input_layer_opts {
     bool not_trainable;
     /* Refuses columns whose names are no legal scopes ("mean radius"). Default: '_' replaces illegal characters. */
     bool tf_compat;
+    bool freeze_shared; /* tables of hr_shared_embedding columns without .v1 lie at the root and are not trained */
 } hr_input_layer_opts;
 /* Concatenates dense columns, sorted by name: float [n, sum of widths]. */
 HR_API hr_node hr_input_layer_with(const hr_features *features, hr_column_list columns,

@@ -19,7 +19,7 @@ typedef struct estimator_run {
     case_columns linear, dnn;
     cJSON *lists[2]; /* their JSON, which they borrow from */
     hr_feature feature[MAX_FEATURES];
-    hr_parse_spec spec;
+    hr_parse_spec spec, *parsing;
     hr_estimator *estimator;
     char label[64];
     int64_t rows, batch;
@@ -72,6 +72,17 @@ static hr_status write_data(estimator_run *run, hr_error *err)
         run->feature[n] = (hr_feature){.key = json->string, .dtype = column[n].dtype, .shape = shape};
         n++;
     }
+    const cJSON *labels = golden_get(run->json, "label");
+    labels = cJSON_IsObject(labels) ? golden_fields(labels) : NULL;
+    cJSON_ArrayForEach(json, labels)
+    {
+        int from = 0;
+        while (from < n && strcmp(run->feature[from].key, json->valuestring) != 0) from++;
+        const cJSON *again = golden_get(golden_get(run->data, "columns"), json->valuestring);
+        if (from == n || n == MAX_FEATURES || !golden_tensor(again, &column[n])) continue;
+        run->feature[n] = run->feature[from];
+        run->feature[n++].key = json->string; /* a copy of the column, by the name of the head */
+    }
     run->spec = (hr_parse_spec){run->feature, n};
     hr_status st = write_rows(column, run, err);
     for (int i = 0; i < n; i++) golden_tensor_clear(&column[i]);
@@ -83,7 +94,7 @@ static hr_dataset *input_fn(void *user)
     const estimator_run *run = user;
     hr_dataset *ds = hr_tfrecord("rows.tfrecord");
     if (run->endless) ds = hr_repeat(ds, .count = NULL);
-    return hr_parse_example(hr_batch(ds, run->batch), &run->spec, .label = run->label);
+    return hr_parse_example(hr_batch(ds, run->batch), &run->spec, .label = *run->label ? run->label : NULL);
 }
 
 /* ---- the estimator ---- */
@@ -222,20 +233,29 @@ static const char *what_is_missing(const cJSON *json, const cJSON *params)
                                         "dnn_optimizer", "loss_reduction",   "n_classes",       "label_vocabulary",
                                         "weight_column", "label_dimension",  "sparse_combiner", "batch_norm",
                                         "activation_fn"};
-    static const char *const in_head[] = {"head",       "name",      "weight_column",
-                                          "thresholds", "n_classes", "classes_for_class_based_metrics"};
-    static const char *const heads[] = {"BinaryClassHead", "PoissonRegressionHead", "LogisticRegressionHead",
-                                        "MultiLabelHead"};
+    static const char *const in_head[] = {"head",
+                                          "name",
+                                          "weight_column",
+                                          "thresholds",
+                                          "n_classes",
+                                          "classes_for_class_based_metrics",
+                                          "heads",
+                                          "head_weights",
+                                          "label_dimension",
+                                          "loss_reduction",
+                                          "label_vocabulary"};
+    static const char *const heads[] = {
+        "BinaryClassHead",        "MultiClassHead", "RegressionHead", "PoissonRegressionHead",
+        "LogisticRegressionHead", "MultiLabelHead", "MultiHead"};
+    enum { HEADS = sizeof heads / sizeof *heads };
     const char *class = golden_text(json, "estimator", "a model function"), *rest;
     const cJSON *head = golden_get(json, "head");
     if (golden_get(json, "model")) return NULL;
     if (network_of(class, &rest) == NETWORKS) return class;
-    if (golden_get(json, "warm_start")) return "warm starts";
-    if (golden_get(json, "error")) return "what TensorFlow fails at";
-    if (golden_get(json, "tf_compat_only")) return "estimators in tf_compat mode";
+    if (golden_get(json, "error") && !golden_get(json, "warm_start")) return "what TensorFlow fails at";
     size_t i = 0;
-    while (head && i < 4 && strcmp(golden_text(head, "head", ""), heads[i]) != 0) i++;
-    if (i == 4) return golden_text(head, "head", "");
+    while (head && i < HEADS && strcmp(golden_text(head, "head", ""), heads[i]) != 0) i++;
+    if (i == HEADS) return golden_text(head, "head", "");
     const char *unknown = unknown_field(params, known, sizeof known / sizeof *known);
     return unknown ? unknown : unknown_field(head, in_head, sizeof in_head / sizeof *in_head);
 }
@@ -290,17 +310,40 @@ static void read_head(const cJSON *p, bool v1, head_options *h)
     h->o.thresholds = h->thresholds;
 }
 
+static hr_head *named_head(const cJSON *head, bool v1)
+{
+    head_options h;
+    const char *name = golden_text(head, "head", "");
+    read_head(head, v1, &h);
+    if (strcmp(name, "PoissonRegressionHead") == 0) return hr_poisson_regression_head_with(&h.o);
+    if (strcmp(name, "LogisticRegressionHead") == 0) return hr_logistic_regression_head_with(&h.o);
+    if (strcmp(name, "RegressionHead") == 0) return hr_regression_head_with(&h.o);
+    if (strcmp(name, "MultiClassHead") == 0) return hr_multi_class_head_with(golden_int(head, "n_classes", 0), &h.o);
+    if (strcmp(name, "MultiLabelHead") == 0) return hr_multi_label_head_with(golden_int(head, "n_classes", 0), &h.o);
+    return hr_binary_class_head_with(&h.o);
+}
+
+static hr_head *multi_head(const cJSON *head, bool v1)
+{
+    hr_head *part[MAX_WORDS];
+    float weight[MAX_WORDS];
+    int parts = 0, weights = 0;
+    const cJSON *at;
+    cJSON_ArrayForEach(at, golden_get(head, "heads")) if (parts < MAX_WORDS) part[parts++] = named_head(at, v1);
+    cJSON_ArrayForEach(at, golden_get(head, "head_weights")) if (weights < MAX_WORDS) weight[weights++] =
+        (float)golden_number_double(at);
+    return hr_multi_head(((hr_head_list){part, parts}), .head_weights = weights == parts ? weight : NULL);
+}
+
 /* The head that an estimator is given, or that its params stand for. */
 static hr_head *head_of(const estimator_run *run, const char *rest)
 {
     head_options h;
     const cJSON *head = golden_get(run->json, "head");
-    const char *name = golden_text(head, "head", "");
     const int64_t classes = golden_int(run->params, "n_classes", 2);
-    read_head(head ? head : run->params, is_v1(run->json), &h);
-    if (strcmp(name, "PoissonRegressionHead") == 0) return hr_poisson_regression_head_with(&h.o);
-    if (strcmp(name, "LogisticRegressionHead") == 0) return hr_logistic_regression_head_with(&h.o);
-    if (strcmp(name, "MultiLabelHead") == 0) return hr_multi_label_head_with(golden_int(head, "n_classes", 0), &h.o);
+    if (head && golden_get(head, "heads")) return multi_head(head, is_v1(run->json));
+    if (head) return named_head(head, is_v1(run->json));
+    read_head(run->params, is_v1(run->json), &h);
     if (strcmp(rest, "Regressor") == 0) return hr_regression_head_with(&h.o);
     return classes > 2 ? hr_multi_class_head_with(classes, &h.o) : hr_binary_class_head_with(&h.o);
 }
@@ -346,6 +389,8 @@ static hr_estimator *by_name(const estimator_run *run, network_kind kind, const 
     c.label_vocabulary = h.o.label_vocabulary;
     c.weight_column = r.weight_column = h.o.weight_column;
     c.loss_reduction = r.loss_reduction = h.o.loss_reduction;
+    c.tf_compat = r.tf_compat = from->tf_compat;
+    c.warm_start_from = r.warm_start_from = from->warm_start_from;
     r.label_dimension = h.o.label_dimension;
     if (strcmp(rest, "Regressor") == 0)
         return kind == LINEAR ? hr_linear_regressor_with(&r)
@@ -378,6 +423,86 @@ static void read_network(estimator_run *run, network_kind kind, hr_head_estimato
     o->optimizer_user = run;
 }
 
+/* ---- warm starts ---- */
+
+/* What is between two parts of a text, in a buffer; NULL: they are not there. */
+static const char *between(const char *text, const char *before, const char *after, char *out, size_t size)
+{
+    const char *from = strstr(text, before), *to = from ? strstr(from + strlen(before), after) : NULL;
+    if (!to) return NULL;
+    from += strlen(before);
+    snprintf(out, size, "%.*s", (int)(to - from), from);
+    return out;
+}
+
+/* The settings of a case that fails are known by TensorFlow's message alone. */
+static void settings_of_error(const char *message, hr_warm_start_settings *w, const char *folder)
+{
+    static hr_prev_var_name name;
+    static char found[256], path[1024];
+    if (between(message, "not used: {'", "'}", found, sizeof found)) {
+        name = (hr_prev_var_name){found, "global_step"};
+        w->var_name_to_prev_var_name = (hr_prev_var_names){&name, 1};
+    } else if (between(message, "Tensor ", " is not found", found, sizeof found)) {
+        name = (hr_prev_var_name){"dnn/logits/bias", found};
+        w->var_name_to_prev_var_name = (hr_prev_var_names){&name, 1};
+    } else if (strstr(message, "any matching files for ")) {
+        snprintf(path, sizeof path, "%s/%s", folder, strstr(message, "any matching files for ") + 23);
+        w->ckpt_to_initialize_from = path;
+    }
+}
+
+static void read_vocabularies(const cJSON *json, const char *folder, hr_warm_start_settings *w)
+{
+    static hr_vocab_info info[MAX_WORDS];
+    static char path[MAX_WORDS][2][1024];
+    const cJSON *v;
+    int n = 0;
+    if (json) golden_fields(json);
+    cJSON_ArrayForEach(v, json)
+    {
+        if (n == MAX_WORDS) break;
+        const char *backup = golden_text(v, "backup_initializer", "zeros");
+        snprintf(path[n][0], sizeof path[n][0], "%s/%s", folder, golden_text(v, "new_vocab", ""));
+        snprintf(path[n][1], sizeof path[n][1], "%s/%s", folder, golden_text(v, "old_vocab", ""));
+        info[n] = (hr_vocab_info){.var_name = v->string,
+                                  .new_vocab = path[n][0],
+                                  .old_vocab = path[n][1],
+                                  .new_vocab_size = golden_int(v, "new_vocab_size", 0),
+                                  .old_vocab_size = golden_int(v, "old_vocab_size", 0),
+                                  .num_oov_buckets = golden_int(v, "num_oov_buckets", 0),
+                                  .axis = (int)golden_int(v, "axis", 0),
+                                  .backup_initializer = strcmp(backup, "ones") == 0 ? hr_ones() : hr_zeros()};
+        if (info[n].old_vocab_size < 0) info[n].old_vocab_size = 0;
+        n++;
+    }
+    w->var_name_to_vocab_info = (hr_vocab_info_list){info, n};
+}
+
+static const hr_warm_start_settings *read_warm_start(const estimator_run *run)
+{
+    static hr_warm_start_settings w;
+    static hr_prev_var_name name[MAX_WORDS];
+    static const char *list[MAX_WORDS];
+    static char path[1024];
+    const cJSON *json = golden_get(run->json, "warm_start"), *vars = golden_get(json, "vars_to_warm_start"), *at;
+    w = (hr_warm_start_settings){.struct_size = sizeof w, .ckpt_to_initialize_from = path};
+    snprintf(path, sizeof path, "%s/%s", run->c->folder, golden_text(json, "previous", ""));
+    if (cJSON_IsString(vars)) w.vars_to_warm_start = vars->valuestring;
+    w.vocab_info_only = cJSON_IsNull(vars);
+    w.var_list.strings = list;
+    if (cJSON_IsString(vars)) vars = NULL;
+    cJSON_ArrayForEach(at, vars) if (w.var_list.count < MAX_WORDS) list[w.var_list.count++] = at->valuestring;
+    read_vocabularies(golden_get(json, "vocab_info"), run->c->folder, &w);
+    const cJSON *names = first_of(json, "prev_var_name", "var_name_to_prev_var_name");
+    int n = 0;
+    if (names) golden_fields(names);
+    cJSON_ArrayForEach(at, names) if (n < MAX_WORDS) name[n++] = (hr_prev_var_name){at->string, at->valuestring};
+    w.var_name_to_prev_var_name = (hr_prev_var_names){name, n};
+    settings_of_error(golden_text(golden_get(run->json, "error"), "tf_message", ""), &w, run->c->folder);
+    return &w;
+}
+
 /* False: an optimizer, or a model, cannot be built. */
 static bool build_estimator(estimator_run *run)
 {
@@ -391,6 +516,8 @@ static bool build_estimator(estimator_run *run)
     const network_kind kind = network_of(golden_text(run->json, "estimator", ""), &rest);
     const bool v1 = is_v1(run->json);
     hr_head_estimator_opts o = {.struct_size = sizeof o, .model_dir = "model", .v1 = v1, .config = config};
+    o.tf_compat = golden_get(run->json, "tf_compat_only");
+    o.warm_start_from = golden_get(run->json, "warm_start") ? read_warm_start(run) : NULL;
     read_network(run, kind, &o);
     if (!read_optimizers(run, kind, &o.linear_optimizer, &o.dnn_optimizer)) return false;
     if (kind != BASELINE && strcmp(rest, "Estimator") != 0) {
@@ -565,10 +692,98 @@ static golden_result predict(estimator_run *run)
     return run->result;
 }
 
+/* ---- a warm start: the values of the session before its first step ---- */
+
+static hr_status compare_started(void *state, hr_monitored_session *m, hr_error *err)
+{
+    estimator_run *run = *(estimator_run **)state;
+    const cJSON *json;
+    cJSON_ArrayForEach(json, golden_fields(golden_get(run->expect, "initial")))
+    {
+        hr_tensor value;
+        const hr_variable_info *info = hr_variable_named(hr_monitored_graph(m), json->string);
+        if (!info) return hr_fail(err, HR_NOT_FOUND, "test.variable", "no variable %s", json->string);
+        HR_TRY(hr_session_get(hr_monitored_raw(m), info->handle, &value, err));
+        const bool equal = golden_equal_json(run->c, json->string, json, &value);
+        hr_tensor_clear(&value);
+        if (!equal) return hr_fail(err, HR_INTERNAL, "test.differs", "%s", run->c->why);
+    }
+    return HR_OK;
+}
+
+static hr_status check_kept(estimator_run *run, hr_monitored_session *m, hr_error *err)
+{
+    const cJSON *json;
+    hr_bundle *b;
+    HR_TRY(hr_bundle_open(read_warm_start(run)->ckpt_to_initialize_from, &b, err));
+    hr_status st = HR_OK;
+    cJSON_ArrayForEach(json, golden_get(run->expect, "not_warm_started"))
+    {
+        hr_tensor value, before;
+        bool has = false;
+        const hr_variable_info *info = hr_variable_named(hr_monitored_graph(m), json->valuestring);
+        if (st != HR_OK || !info || hr_bundle_has(b, json->valuestring, &has, err) != HR_OK || !has) continue;
+        st = hr_session_get(hr_monitored_raw(m), info->handle, &value, err);
+        if (st == HR_OK) st = hr_bundle_read(b, json->valuestring, &before, err);
+        if (st != HR_OK) continue;
+        if (value.count == before.count && memcmp(value.data, before.data, (size_t)value.count * sizeof(float)) == 0)
+            st = hr_fail(err, HR_INTERNAL, "test.differs", "%s was warm-started", json->valuestring);
+        hr_tensor_clear(&value);
+        hr_tensor_clear(&before);
+    }
+    hr_bundle_free(b);
+    return st;
+}
+
+static hr_status look_at_start(void *state, hr_monitored_session *m, hr_error *err)
+{
+    HR_TRY(compare_started(state, m, err));
+    HR_TRY(check_kept(*(estimator_run **)state, m, err));
+    hr_request_stop(m);
+    return HR_OK;
+}
+
+static const hr_hook_kind started_kind = {
+    .head = HR_HOOK_HEAD,
+    .name = "started",
+    .state_size = sizeof(estimator_run *),
+    .after_create_session = look_at_start,
+};
+
+/* No row is read: the columns alone make the variables. */
+static hr_dataset *columns_input(void *user)
+{
+    estimator_run *run = user;
+    const hr_column_list halves[] = {case_columns_list(&run->linear), case_columns_list(&run->dnn)};
+    hr_feature_column *all[2 * MAX_FEATURES];
+    hr_error err;
+    int count = 0;
+    for (int h = 0; h < 2; h++)
+        for (int i = 0; i < halves[h].count && count < 2 * MAX_FEATURES; i++) all[count++] = halves[h].column[i];
+    if (hr_make_parse_example_spec(((hr_column_list){all, count}), &run->parsing, &err, .label = "label") != HR_OK)
+        return NULL;
+    return hr_parse_example(hr_batch(hr_tfrecord("rows.tfrecord"), 1), run->parsing, .label = "label");
+}
+
+static golden_result run_warm_start(estimator_run *run)
+{
+    hr_error err = {0};
+    const char *class = golden_error_class(golden_expectation(run->json, false));
+    hr_hook *hook = hr_hook_new(&started_kind, &run);
+    if (write_rows(NULL, run, &err) != HR_OK) return golden_differs(run->c, "%s", err.text);
+    const hr_status st = hr_estimator_train(run->estimator, columns_input, run, .hooks = &hook, .hook_count = 1);
+    hr_parse_spec_free(run->parsing);
+    const char *got = st == HR_OK ? "success" : hr_estimator_error(run->estimator)->text;
+    if (class && strcmp(hr_status_name(st), class) == 0) return GOLDEN_AGREES;
+    return st == HR_OK && !class ? GOLDEN_AGREES
+                                 : golden_differs(run->c, "expected %s, got %s", class ? class : "OK", got);
+}
+
 /* ---- a case ---- */
 
 static cJSON *read_data(const golden_case *c)
 {
+    if (!golden_get(c->json, "data")) return NULL; /* a warm start needs no rows */
     hr_view text = golden_file(c, golden_text(c->json, "data", ""));
     cJSON *data = text.size >= 0 ? cJSON_ParseWithLength(text.data, (size_t)text.size) : NULL;
     free((void *)text.data);
@@ -580,6 +795,7 @@ static golden_result run_built(estimator_run *run)
     hr_error err = {0};
     const char *not_built = run->linear.not_built ? run->linear.not_built : run->dnn.not_built;
     if (not_built) return golden_not_built(run->c, "%s", not_built);
+    if (golden_get(run->json, "warm_start")) return run_warm_start(run);
     if (write_data(run, &err) != HR_OK) return golden_differs(run->c, "%s", err.text);
     golden_result result = train(run);
     if (result != GOLDEN_AGREES) return result;
@@ -602,7 +818,8 @@ static golden_result run_case(golden_case *c)
     if (system("rm -rf model rows.tfrecord") != 0) return golden_differs(c, "rm");
     cJSON *data = read_data(c);
     run.data = data;
-    snprintf(run.label, sizeof run.label, "%s", golden_text(run.json, "label", ""));
+    const cJSON *label = golden_get(run.json, "label");
+    snprintf(run.label, sizeof run.label, "%s", cJSON_IsString(label) ? label->valuestring : "");
     golden_result result = build_estimator(&run) ? run_built(&run) : run.result;
     hr_estimator_free(run.estimator);
     case_columns_free(&run.linear);

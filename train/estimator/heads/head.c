@@ -15,12 +15,14 @@ struct hr_head {
     const hr_head_kind *kind; /* NULL: it failed */
     hr_head_kind own_kind;    /* `kind` is this one, where the descriptor that was given is shorter than ours */
     void *state;
-    hr_head_opts opts; /* what it points to is the head's own */
+    void (*clear)(void *state); /* the kind's, also of a head that failed */
+    hr_head_opts opts;          /* what it points to is the head's own */
     hr_reduction reduction;
     hr_view *words;  /* the vocabulary */
     hr_view *sorted; /* the same words, sorted; they borrow */
-    char *keys[MAX_NAMED];
+    char *keys[2 * MAX_NAMED];
     int key_count;
+    bool is_part; /* of another head */
     hr_error error;
 };
 
@@ -125,7 +127,7 @@ static bool copy_options(hr_head *h, const hr_head_opts *given)
 {
     hr_head_opts *o = &h->opts;
     *o = *given;
-    o->name = o->weight_column = NULL;
+    o->name = o->weight_column = o->label_key = NULL;
     o->thresholds = NULL;
     o->metric_classes = NULL;
     o->loss_reduction = NULL;
@@ -134,11 +136,13 @@ static bool copy_options(hr_head *h, const hr_head_opts *given)
                                          : HR_SUM_OVER_BATCH_SIZE;
     if (!o->label_dimension) o->label_dimension = 1;
     const bool words = copy_vocabulary(h);
-    const char *name = given->name, *weights = given->weight_column;
+    const char *name = given->name, *weights = given->weight_column, *label = given->label_key;
     if (!words || !copy_text(&name)) return false;
     o->name = name;
     if (!copy_text(&weights)) return false;
     o->weight_column = weights;
+    if (!copy_text(&label)) return false;
+    o->label_key = label;
     if (o->threshold_count > 0)
         o->thresholds = hr_memdup(given->thresholds, sizeof(float) * (size_t)o->threshold_count);
     if (o->threshold_count > 0 && !o->thresholds) return false;
@@ -167,10 +171,15 @@ static hr_status fill_head(hr_head *h, const hr_head_kind *given, const void *st
     if (kind->state_size && !state) return refuse(&h->error, kind->name, "expected a state, got NULL");
     HR_TRY(check_own(kind, opts, &h->error));
     h->state = kind->state_size ? hr_memdup(state, kind->state_size) : NULL;
+    h->clear = kind->clear;
     if ((kind->state_size && !h->state) || !copy_options(h, opts)) return hr_no_memory(&h->error, "a head");
     h->kind = kind;
     HR_TRY(check_words(h, &h->error));
-    return kind->check ? kind->check(h, &h->error) : HR_OK;
+    HR_TRY(kind->check ? kind->check(h, &h->error) : HR_OK);
+    int parts;
+    hr_head *const *part = hr__head_parts(h, &parts);
+    for (int i = 0; i < parts; i++) part[i]->is_part = true;
+    return HR_OK;
 }
 
 hr_head *hr_head_new(const hr_head_kind *kind, const void *state, const hr_head_opts *opts)
@@ -190,8 +199,10 @@ void hr_head_free(hr_head *h)
     hr_free(h->sorted);
     hr_free((void *)h->opts.name);
     hr_free((void *)h->opts.weight_column);
+    hr_free((void *)h->opts.label_key);
     hr_free((void *)h->opts.thresholds);
     hr_free((void *)h->opts.metric_classes);
+    if (h->state && h->clear) h->clear(h->state);
     hr_free(h->state);
     hr_free(h);
 }
@@ -284,14 +295,20 @@ static hr_status check_weights(const hr_tensor *t, const char *field, int64_t *r
     return HR_OK;
 }
 
-static hr_status check_element(const hr_element *element, const void *user, int64_t *row, hr_error *err)
+const char *hr__head_label_key(const hr_head *h)
 {
-    const hr_head *h = user;
+    if (h->opts.label_key || !h->is_part) return h->opts.label_key;
+    return h->opts.name;
+}
+
+static hr_status check_fields(const hr_head *h, const hr_element *element, int64_t *row, hr_error *err)
+{
     const hr_schema *schema = hr_element_schema(element);
+    const char *key = hr__head_label_key(h);
     bool labelled = false;
     for (int i = 0; i < schema->fields; i++) {
         const char *name = schema->field[i].name;
-        const bool label = schema->field[i].label && !labelled;
+        const bool label = (key ? strcmp(name, key) == 0 : schema->field[i].label) && !labelled;
         const bool weight = h->opts.weight_column && strcmp(name, h->opts.weight_column) == 0;
         if (!label && !weight) continue;
         const hr_tensor *t = hr_get_at(element, i);
@@ -299,6 +316,22 @@ static hr_status check_element(const hr_element *element, const void *user, int6
         labelled |= label;
         HR_TRY(label ? check_labels(h, t, name, row, err) : check_weights(t, name, row, err));
     }
+    return HR_OK;
+}
+
+hr_head *const *hr__head_parts(const hr_head *h, int *count)
+{
+    *count = 0;
+    return h->kind && h->kind->parts ? h->kind->parts(h, count) : NULL;
+}
+
+static hr_status check_element(const hr_element *element, const void *user, int64_t *row, hr_error *err)
+{
+    const hr_head *h = user;
+    int parts;
+    hr_head *const *part = hr__head_parts(h, &parts);
+    if (!part) return check_fields(h, element, row, err);
+    for (int i = 0; i < parts; i++) HR_TRY(check_element(element, part[i], row, err));
     return HR_OK;
 }
 
@@ -319,12 +352,27 @@ static hr_node places_of(const hr_head *h, hr_node label)
     return column_of(hr_argmax(same, 1));
 }
 
+/* No node: there is none. */
+static hr_node label_component(const hr_head *h, const hr_features *features)
+{
+    const char *key = hr__head_label_key(h);
+    if (!key) return hr_label(features);
+    const bool dense = hr_features_has(features, key) && !hr_node_exists(hr_feature_row_splits(features, key));
+    return dense ? hr_feature_values(features, key) : (hr_node){0};
+}
+
 static hr_node labels_of(hr_head_call *c)
 {
     const hr_head *h = c->head;
     hr_graph *g = c->model->graph;
-    hr_node label = hr_label(c->model->features);
+    hr_node label = label_component(h, c->model->features);
+    const char *key = hr__head_label_key(h);
     const bool words = h->opts.label_vocabulary.count;
+    if (!hr_node_exists(label) && key)
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "estimator.label",
+                            "head '%.60s': expected a dense component '%.60s' with its labels, found none; parse it as "
+                            "a feature, or say another one by .label_key",
+                            h->kind->name, key);
     if (!hr_node_exists(label))
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "estimator.label",
                             "head '%.60s': expected a label among the components, found none; say which feature is the "
@@ -361,16 +409,22 @@ static hr_node weights_of(const hr_head_call *c)
 
 /* ---- building ---- */
 
-/* "auc", or "auc/name": the head's copy, which lives as long as the graph. NULL: no memory. */
+/* The head's copy, which lives as long as the graph. NULL: no memory. */
+static const char *keep_key(hr_head *h, const char *key)
+{
+    for (int i = 0; i < h->key_count; i++)
+        if (strcmp(h->keys[i], key) == 0) return h->keys[i];
+    char *copy = h->key_count < 2 * MAX_NAMED ? hr_strdup(key) : NULL;
+    if (copy) h->keys[h->key_count++] = copy;
+    return copy;
+}
+
+/* "auc", or "auc/name". */
 static const char *key_of(hr_head *h, const char *key)
 {
     char full[256];
     snprintf(full, sizeof full, "%.120s%s%.120s", key, h->opts.name ? "/" : "", h->opts.name ? h->opts.name : "");
-    for (int i = 0; i < h->key_count; i++)
-        if (strcmp(h->keys[i], full) == 0) return h->keys[i];
-    char *copy = h->key_count < MAX_NAMED ? hr_strdup(full) : NULL;
-    if (copy) h->keys[h->key_count++] = copy;
-    return copy;
+    return keep_key(h, full);
 }
 
 /* The same; without memory the graph has failed. */
@@ -400,23 +454,78 @@ static void summarise_loss(const hr_head_call *c, hr_node loss)
     hr_spec_summary(c->model->spec, key_for(c, "average_loss"), hr_div(loss, hr_reduce_sum(each)), false);
 }
 
+/* What a head of its own kind makes: its loss, reduced. */
+static hr_node build_loss(hr_head_call *c)
+{
+    hr_head *h = c->head;
+    const hr_node none = {0};
+    h->kind->predictions(c);
+    if (c->model->mode == HR_MODE_PREDICT) return none;
+    c->labels = labels_of(c);
+    c->losses = h->kind->losses(c);
+    c->weights = weights_of(c);
+    const hr_node loss = hr_compute_weighted_loss(c->losses, .weights = c->weights, .reduction = h->reduction,
+                                                  .not_collected = h->is_part);
+    summarise_loss(c, loss);
+    if (c->model->mode == HR_MODE_EVAL) h->kind->metrics(c);
+    return loss;
+}
+
+static hr_node build_any(hr_head *h, const hr_model_call *model, hr_node logits)
+{
+    const hr_error *wrong = hr_head_error(h);
+    if (wrong) return hr_node_fail(model->graph, wrong->code, wrong->kind, "%s", wrong->text);
+    hr_head_call c = {.head = h, .model = model, .logits = logits};
+    return h->kind->build ? h->kind->build(&c) : build_loss(&c);
+}
+
 hr_node hr_head_build(hr_head *h, const hr_model_call *model, hr_node logits)
 {
     const hr_node none = {0};
     if (!model || !model->graph || !model->spec) return none;
-    const hr_error *wrong = hr_head_error(h);
-    if (wrong) return hr_node_fail(model->graph, wrong->code, wrong->kind, "%s", wrong->text);
-    hr_head_call c = {.head = h, .model = model, .logits = logits};
-    h->kind->predictions(&c);
-    if (model->mode == HR_MODE_PREDICT) return none;
-    c.labels = labels_of(&c);
-    c.losses = h->kind->losses(&c);
-    c.weights = weights_of(&c);
+    const hr_node loss = build_any(h, model, logits);
+    if (model->mode == HR_MODE_PREDICT || !h || !h->kind) return none;
     model->spec->check = check_element;
     model->spec->check_user = h;
-    const hr_node loss = hr_compute_weighted_loss(c.losses, .weights = c.weights, .reduction = h->reduction);
     hr_spec_loss(model->spec, loss);
-    summarise_loss(&c, loss);
-    if (model->mode == HR_MODE_EVAL) h->kind->metrics(&c);
+    return loss;
+}
+
+/* ---- a part of another head ---- */
+
+/* "name/key": the head's copy. NULL: no memory. */
+static const char *part_key(hr_head *h, const char *key)
+{
+    char full[256];
+    snprintf(full, sizeof full, "%.120s/%.120s", h->opts.name ? h->opts.name : "", key);
+    return keep_key(h, full);
+}
+
+/* What the part has given to `from`. */
+static void pass_on(hr_head *h, const hr_estimator_spec *from, hr_estimator_spec *to)
+{
+    for (int i = 0; i < from->predictions; i++)
+        hr_spec_prediction(to, part_key(h, from->prediction[i].name), from->prediction[i].node);
+    for (int i = 0; i < from->metrics; i++) hr_spec_metric(to, from->metric[i].name, from->metric[i].metric);
+    for (int i = 0; i < from->summaries; i++)
+        hr_spec_summary(to, from->summary[i].tag, from->summary[i].node, from->summary[i].histogram);
+    for (int i = 0; i < from->hooks; i++) hr_spec_hook(to, from->hook[i]);
+    for (int i = 0; i < from->chief_hooks; i++) hr_spec_chief_hook(to, from->chief_hook[i]);
+    to->full |= from->full;
+    to->nameless |= from->nameless;
+}
+
+hr_node hr_head_build_part(hr_head *part, const hr_model_call *call, hr_node logits)
+{
+    if (!call || !call->graph || !call->spec) return (hr_node){0};
+    hr_estimator_spec *own = hr_calloc(1, sizeof *own);
+    if (!own) return hr_node_fail(call->graph, HR_RESOURCE_EXHAUSTED, "memory", "no memory for a head");
+    hr_model_call inner = *call;
+    inner.spec = own;
+    hr_variable_scope(call->graph, part && part->opts.name ? part->opts.name : "head"); /* metrics have variables */
+    const hr_node loss = build_any(part, &inner, logits);
+    hr_scope_end(call->graph);
+    if (part) pass_on(part, own, call->spec);
+    hr_free(own);
     return loss;
 }

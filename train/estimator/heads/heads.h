@@ -32,6 +32,8 @@ typedef struct hr_head_opts {
     int64_t label_dimension;            /* of regressions: numbers a label; default 1 */
     const hr_reduction *loss_reduction; /* default HR_SUM_OVER_BATCH_SIZE; v1: HR_REDUCTION_SUM */
     bool v1;                            /* losses and metrics of tf.compat.v1.estimator */
+    /* The component with the labels; default: the first label, of a part of a multi head the one of its name. Copied */
+    const char *label_key;
 } hr_head_opts;
 
 #define HR_HEAD_CALL_(fn, ...) fn(&(hr_head_opts){.struct_size = sizeof(hr_head_opts), __VA_ARGS__})
@@ -55,6 +57,25 @@ HR_API hr_head *hr_multi_class_head_with(int64_t n_classes, const hr_head_opts *
 HR_API hr_head *hr_multi_label_head_with(int64_t n_classes, const hr_head_opts *opts);
 #define hr_multi_label_head(...)                                                                                       \
     HR_CALL1_(hr_multi_label_head_with, hr_head_opts, __VA_ARGS__, .struct_size = sizeof(hr_head_opts))
+
+/* Heads over one network: HR_HEADS(hr_binary_class_head(.name = "click"), hr_regression_head(.name = "price")). */
+typedef struct hr_head_list {
+    hr_head *const *head;
+    int count;
+} hr_head_list;
+#define HR_HEADS(...)                                                                                                  \
+    ((hr_head_list){(hr_head *const[]){__VA_ARGS__}, (int)(sizeof((hr_head *const[]){__VA_ARGS__}) / sizeof(void *))})
+typedef struct hr_multi_head_opts {
+    size_t struct_size;
+    const float *head_weights; /* of each head's loss, above 0: HR_F32(1, 0.5); default 1. Copied */
+} hr_multi_head_opts;
+/* TensorFlow's MultiHead: several tasks by one network. Takes the heads, which have different names. Logits are those of
+ * the heads, side by side in their order. The labels of a head are the component of its .label_key, or of its name: keep
+ * such components where records are parsed. The loss is the sum of the heads' losses times head_weights. Predictions
+ * are called "name/key"; metrics "key/name", with "loss/name" for each head. */
+HR_API hr_head *hr_multi_head_with(hr_head_list heads, const hr_multi_head_opts *opts);
+#define hr_multi_head(...)                                                                                             \
+    HR_CALL1_(hr_multi_head_with, hr_multi_head_opts, __VA_ARGS__, .struct_size = sizeof(hr_multi_head_opts))
 
 HR_API void hr_head_free(hr_head *head);                      /* NULL: nothing */
 HR_API const hr_error *hr_head_error(const hr_head *head);    /* NULL: none. Borrows */
@@ -104,6 +125,10 @@ typedef struct hr_head_kind {
     bool (*takes_label)(const hr_head *head, double label, char *expected, size_t size);
     /* The error of a state or option that cannot be used. NULL: none is refused. */
     hr_status (*check)(const hr_head *head, hr_error *err);
+    /* The heads that it is made of, *count of them. NULL: it is none of several. */
+    hr_head *const *(*parts)(const hr_head *head, int *count);
+    hr_node (*build)(hr_head_call *c); /* of such a head, instead of predictions to metrics: gives the loss */
+    void (*clear)(void *state);        /* frees what the state has. NULL: nothing */
 } hr_head_kind;
 
 #define HR_HEAD_HEAD                                                                                                   \
@@ -114,6 +139,9 @@ typedef struct hr_head_kind {
 /* Gives a head with a copy of `state`; NULL: no memory. Borrows `kind` for ever. The head has an error if its
  * descriptor does not fit, "head.abi", or an option is refused, "head.argument". */
 HR_API hr_head *hr_head_new(const hr_head_kind *kind, const void *state, const hr_head_opts *opts);
+/* Builds a part of another head: its predictions are called "name/key", and its labels are those of its name. Gives its
+ * loss; no node in HR_MODE_PREDICT. */
+HR_API hr_node hr_head_build_part(hr_head *part, const hr_model_call *call, hr_node logits);
 HR_API const void *hr_head_state(const hr_head *head);
 HR_API const hr_head_opts *hr_head_options(const hr_head *head); /* the head's copy */
 /* A metric, with the head's name after its key, which is copied. */
@@ -130,6 +158,7 @@ HR_API void hr_head_regression_metrics(const hr_head_call *c, hr_node prediction
 
 /* The same calls, which tell the line that they are in (graph.h). */
 #define hr_head_build(...) HR_MADE_(hr_head_build(__VA_ARGS__))
+#define hr_head_build_part(...) HR_MADE_(hr_head_build_part(__VA_ARGS__))
 #define hr_head_all_classes(...) HR_MADE_(hr_head_all_classes(__VA_ARGS__))
 #define hr_head_class_predictions(...) HR_MADE_(hr_head_class_predictions(__VA_ARGS__))
 

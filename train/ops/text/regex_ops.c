@@ -1,6 +1,7 @@
 /* Regular expressions as RE2 has them, matched by PCRE2: what PCRE2 alone knows (references back, looking around) is
  * refused, what it reads in another way is written in its words, and a match that takes too long fails. */
 #include "base/text.h"
+#include "train/ops/text/pattern.h"
 #include <headrace/kernels.h>
 #include <headrace/text_ops.h>
 #include <string.h>
@@ -276,6 +277,18 @@ static hr_status pattern_match(pattern *p, hr_view text, int64_t from, uint32_t 
     return hr_fail(err, HR_RESOURCE_EXHAUSTED, "graph.pattern_limit",
                    "a pattern takes more than %d steps on a string of %lld bytes; write it with fewer ways to match",
                    MATCH_LIMIT, (long long)text.size);
+}
+
+hr_status hr__pattern_begins(hr_view text, const hr_tensor *texts, bool *matches, hr_error *err)
+{
+    const hr_view *each = texts->data;
+    pattern p;
+    HR_TRY(pattern_new(&p, text, texts, err));
+    hr_status st = HR_OK;
+    for (int64_t i = 0; i < texts->count && st == HR_OK; i++)
+        st = pattern_match(&p, each[i], 0, PCRE2_ANCHORED, &matches[i], err);
+    pattern_free(&p);
+    return st;
 }
 
 /* ---- RegexReplace ---- */
