@@ -1,5 +1,4 @@
 /* Canned estimators: a network, a head, and an optimizer for each half. */
-#include "base/text.h"
 #include "train/estimator/networks.h"
 #include <headrace/heads.h>
 #include <math.h>
@@ -82,92 +81,26 @@ static hr_status canned_fn(const hr_model_call *call, void *user, hr_error *err)
     return HR_OK;
 }
 
-static const hr_field *component_of(const hr_dataset *ds, const char *name)
-{
-    const hr_schema *schema = hr_dataset_schema(ds);
-    for (int i = 0; schema && i < schema->fields; i++)
-        if (strcmp(schema->field[i].name, name) == 0) return &schema->field[i];
-    return NULL;
-}
-
-/* Whether a line of `text` is that name. */
-static bool has_line(const char *text, const char *name)
-{
-    const size_t size = strlen(name);
-    for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL)
-        if (strncmp(line, name, size) == 0 && (line[size] == '\n' || !line[size])) return true;
-    return false;
-}
-
-/* Adds a line to `keep` if the records have the component; labels are kept anyway. */
-static void keep_component(const hr_dataset *ds, const char *name, hr__text *keep)
-{
-    const hr_field *field = name ? component_of(ds, name) : NULL;
-    if (!field || field->label || has_line(keep->size ? keep->data : NULL, name)) return;
-    hr__text_printf(keep, "%s%s", keep->size ? "\n" : "", name);
-}
-
-/* Labels and weights of a head and its parts. Records that are only scored may lack both. */
-static void keep_of_head(const hr_dataset *ds, const hr_head *head, hr__text *keep)
-{
-    int parts;
-    hr_head *const *part = hr__head_parts(head, &parts);
-    keep_component(ds, hr_head_options(head)->weight_column, keep);
-    keep_component(ds, hr__head_label_key(head), keep);
-    for (int i = 0; i < parts; i++) keep_of_head(ds, part[i], keep);
-}
-
 static hr_dataset *transform(hr_dataset *ds, void *user)
 {
     const canned *c = user;
-    hr__text keep = {0};
-    keep_of_head(ds, c->head, &keep);
-    hr_dataset *out = hr_transform_features(ds, c->net.all, .keep = keep.size ? keep.data : NULL);
-    hr__text_free(&keep);
-    return out;
+    return hr__columns_input(ds, c->net.all, c->head);
 }
 
 /* ---- making ---- */
-
-static void free_list(hr_column_list *list)
-{
-    for (int i = 0; i < list->count; i++) hr_feature_column_unref(list->column[i]);
-    hr_free((void *)list->column);
-}
 
 static void free_canned(void *user)
 {
     canned *c = user;
     if (!c) return;
-    free_list(&c->net.linear_columns);
-    free_list(&c->net.dnn_columns);
+    hr__columns_free(&c->net.linear_columns);
+    hr__columns_free(&c->net.dnn_columns);
     hr_free((void *)c->net.all.column);
     hr_free(c->net.units);
     hr_head_free(c->head);
     hr_optimizer_free(c->linear_optimizer);
     hr_optimizer_free(c->dnn_optimizer);
     hr_free(c);
-}
-
-static bool canned_copy_list(hr_column_list from, hr_column_list *to)
-{
-    hr_feature_column **copy = hr_calloc((size_t)from.count + 1, sizeof *copy);
-    if (!copy) return false;
-    for (int i = 0; i < from.count; i++) copy[i] = hr_feature_column_ref(from.column[i]);
-    *to = (hr_column_list){copy, from.count};
-    return true;
-}
-
-static bool join_lists(network *net)
-{
-    const hr_column_list *halves[] = {&net->linear_columns, &net->dnn_columns};
-    hr_feature_column **all = hr_calloc((size_t)(halves[0]->count + halves[1]->count) + 1, sizeof *all);
-    if (!all) return false;
-    int n = 0;
-    for (int h = 0; h < 2; h++)
-        for (int i = 0; i < halves[h]->count; i++) all[n++] = halves[h]->column[i];
-    net->all = (hr_column_list){all, n};
-    return true;
 }
 
 static hr_optimizer *default_linear(const network *net)
@@ -207,8 +140,9 @@ static bool fill_network(network *net, const canned_opts *o, bool linear, bool d
     net->linear = linear && (!dnn || o->linear_feature_columns.count);
     net->dnn = dnn && (!linear || o->dnn_feature_columns.count);
     net->units = hr_memdup(o->dnn_hidden_units.units, sizeof *net->units * (size_t)net->hidden);
-    return net->units && (!linear || canned_copy_list(o->linear_feature_columns, &net->linear_columns)) &&
-           (!dnn || canned_copy_list(o->dnn_feature_columns, &net->dnn_columns)) && join_lists(net);
+    return net->units && (!linear || hr__columns_copy(o->linear_feature_columns, &net->linear_columns)) &&
+           (!dnn || hr__columns_copy(o->dnn_feature_columns, &net->dnn_columns)) &&
+           hr__columns_join(net->linear_columns, net->dnn_columns, &net->all);
 }
 
 static void name_training_scope(network *net, const hr_head *head)
@@ -233,11 +167,7 @@ static hr_estimator *estimator_of(canned *c, const char *model_dir, const hr_run
     hr_estimator *e = hr_estimator_new_with(canned_fn, c, &opts);
     if (!e) return NULL;
     e->v1_names = c->net.v1 && !c->net.baseline;
-    if (!head) lacks = "a head, got NULL";
-    if (lacks)
-        hr_fail(&e->wrong, HR_INVALID_ARGUMENT, "estimator.argument", "estimator: expected %s", lacks);
-    else if (hr_head_error(head))
-        e->wrong = *hr_head_error(head);
+    hr__estimator_refuse(e, lacks, head);
     return e;
 }
 

@@ -1,7 +1,9 @@
 /* The networks of canned estimators: linear, DNN, both, or a bias alone. Variables have the names that TensorFlow's
  * canned estimators give them; the tags of summaries differ with .v1. */
+#include "base/text.h"
 #include "train/estimator/networks.h"
 #include <headrace/graph_op.h>
+#include <headrace/heads.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -125,4 +127,84 @@ hr_node hr__network_logits(network *net, const hr_model_call *call, int64_t dime
     if (!net->linear) return logits;
     const hr_node linear = linear_logits(call, net, dimension);
     return net->dnn ? hr_add(logits, linear) : linear;
+}
+
+/* ---- what canned estimators share ---- */
+
+bool hr__columns_copy(hr_column_list from, hr_column_list *to)
+{
+    hr_feature_column **copy = hr_calloc((size_t)from.count + 1, sizeof *copy);
+    if (!copy) return false;
+    for (int i = 0; i < from.count; i++) copy[i] = hr_feature_column_ref(from.column[i]);
+    *to = (hr_column_list){copy, from.count};
+    return true;
+}
+
+void hr__columns_free(hr_column_list *list)
+{
+    for (int i = 0; i < list->count; i++) hr_feature_column_unref(list->column[i]);
+    hr_free((void *)list->column);
+}
+
+bool hr__columns_join(hr_column_list a, hr_column_list b, hr_column_list *to)
+{
+    hr_feature_column **all = hr_calloc((size_t)(a.count + b.count) + 1, sizeof *all);
+    if (!all) return false;
+    for (int i = 0; i < a.count; i++) all[i] = a.column[i];
+    for (int i = 0; i < b.count; i++) all[a.count + i] = b.column[i];
+    *to = (hr_column_list){all, a.count + b.count};
+    return true;
+}
+
+static const hr_field *component_of(const hr_dataset *ds, const char *name)
+{
+    const hr_schema *schema = hr_dataset_schema(ds);
+    for (int i = 0; schema && i < schema->fields; i++)
+        if (strcmp(schema->field[i].name, name) == 0) return &schema->field[i];
+    return NULL;
+}
+
+/* Whether a line of `text` is that name. */
+static bool has_line(const char *text, const char *name)
+{
+    const size_t size = strlen(name);
+    for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL)
+        if (strncmp(line, name, size) == 0 && (line[size] == '\n' || !line[size])) return true;
+    return false;
+}
+
+/* Adds a line to `keep` if the records have the component; labels are kept anyway. */
+static void keep_component(const hr_dataset *ds, const char *name, hr__text *keep)
+{
+    const hr_field *field = name ? component_of(ds, name) : NULL;
+    if (!field || field->label || has_line(keep->size ? keep->data : NULL, name)) return;
+    hr__text_printf(keep, "%s%s", keep->size ? "\n" : "", name);
+}
+
+/* Labels and weights of a head and its parts. Records that are only scored may lack both. */
+static void keep_of_head(const hr_dataset *ds, const hr_head *head, hr__text *keep)
+{
+    int parts;
+    hr_head *const *part = hr__head_parts(head, &parts);
+    keep_component(ds, hr_head_options(head)->weight_column, keep);
+    keep_component(ds, hr__head_label_key(head), keep);
+    for (int i = 0; i < parts; i++) keep_of_head(ds, part[i], keep);
+}
+
+hr_dataset *hr__columns_input(hr_dataset *ds, hr_column_list columns, const hr_head *head)
+{
+    hr__text keep = {0};
+    if (head) keep_of_head(ds, head, &keep);
+    hr_dataset *out = hr_transform_features(ds, columns, .keep = keep.size ? keep.data : NULL);
+    hr__text_free(&keep);
+    return out;
+}
+
+void hr__estimator_refuse(hr_estimator *e, const char *lacks, const hr_head *head)
+{
+    if (!head) lacks = "a head, got NULL";
+    if (lacks)
+        hr_fail(&e->wrong, HR_INVALID_ARGUMENT, "estimator.argument", "estimator: expected %s", lacks);
+    else if (hr_head_error(head))
+        e->wrong = *hr_head_error(head);
 }

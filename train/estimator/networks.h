@@ -27,4 +27,16 @@ typedef struct network {
 /* [n, dimension]: the sum of the halves. */
 hr_node hr__network_logits(network *net, const hr_model_call *call, int64_t dimension);
 
+/* ---- what canned estimators share ---- */
+
+bool hr__columns_copy(hr_column_list from, hr_column_list *to); /* own references. False: no memory */
+void hr__columns_free(hr_column_list *list);                    /* of such a copy */
+/* Both, one after the other; borrows. False: no memory. */
+bool hr__columns_join(hr_column_list a, hr_column_list b, hr_column_list *to);
+/* The components of the columns, and the weights that a head wants, if there are any: records that are only scored may
+ * lack them, as they may lack labels. Takes `ds`. */
+hr_dataset *hr__columns_input(hr_dataset *ds, hr_column_list columns, const hr_head *head);
+/* What keeps an estimator from working, found at its first use: `lacks`, or what is wrong with its head. NULL: nothing. */
+void hr__estimator_refuse(hr_estimator *e, const char *lacks, const hr_head *head);
+
 #endif

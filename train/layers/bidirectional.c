@@ -37,6 +37,7 @@ hr_node hr_bidirectional_with(hr_rnn_fn *layer, hr_node x, int64_t units, const 
         hr_rnn_opts each = opts;
         each.struct_size = sizeof each;
         each.name = both[i];
+        each.cell_only = false;
         each.go_backwards = opts.go_backwards != (i == 1);
         each.zero_masked = opts.return_sequences;
         if (opts.initial_state) each.initial_state = opts.initial_state + i * cell->states;

@@ -55,7 +55,10 @@ static void make_weights(hr__rnn *r)
     const hr_rnn_opts *o = r->opts;
     const int64_t all = r->cell->gates * r->units;
     hr_graph *g = r->g;
-    hr_variable_scope(g, r->cell->cell);
+    if (o->cell_only)
+        hr__layer_begin(g, o->name, r->cell->cell);
+    else
+        hr_variable_scope(g, r->cell->cell);
     r->kernel = hr_identity(hr_get_variable(g, "kernel", HR_FLOAT, HR_SHAPE(r->width, all),
                                             .initializer = o->kernel_initializer, .not_trainable = o->not_trainable));
     r->recurrent = hr_identity(
@@ -205,6 +208,7 @@ hr_node hr__rnn_layer(const hr__rnn_cell *cell, hr_node x, int64_t units, const 
     hr__rnn r = {.g = x.graph, .cell = cell, .opts = &opts, .width = shape.dims[2], .units = units};
     r.activation = opts.activation ? opts.activation : hr_tanh_fn;
     r.gate = opts.recurrent_activation ? opts.recurrent_activation : hr_sigmoid_fn;
+    if (opts.cell_only) return run_steps(&r, x);
     hr__layer_begin(r.g, opts.name, cell->layer);
     const hr_node y = run_steps(&r, x);
     hr_scope_end(r.g);

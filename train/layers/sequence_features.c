@@ -72,8 +72,14 @@ hr_node hr_sequence_features_with(const hr_features *features, hr_column_list co
 hr_node hr_concatenate_context_input(hr_node context, hr_node sequence)
 {
     hr_graph *g = sequence.graph;
-    const hr_node one = hr_ints(g, (const int64_t[]){1}, 1);
-    const hr_node multiples[] = {one, hr_slice(hr_shape_of(sequence), one, one), one};
-    const hr_node tiled = hr_tile(hr_expand_dims(context, hr_scalar(g, HR_INT32, 1)), hr_concat(multiples, 3, 0));
+    const hr_shape shape = hr_node_shape(context);
+    const hr_node one = hr_ints(g, HR_I64(1), 1), sizes = hr_shape_of(sequence);
+    const hr_node rows = hr_slice(sizes, hr_ints(g, HR_I64(0), 1), one), steps = hr_slice(sizes, one, one);
+    const hr_node multiples[] = {one, steps, one};
+    hr_node tiled = hr_tile(hr_expand_dims(context, hr_scalar(g, HR_INT32, 1)), hr_concat(multiples, 3, 0));
+    if (shape.rank == 2 && shape.dims[1] > 0) { /* the layers above want to know the width */
+        const hr_node known[] = {rows, steps, hr_ints(g, &shape.dims[1], 1)};
+        tiled = hr_reshape(tiled, hr_concat(known, 3, 0));
+    }
     return hr_concat((const hr_node[]){sequence, tiled}, 2, 2);
 }
