@@ -393,6 +393,23 @@ static void what_the_options_lack_is_told(void **state)
     hr_feature_column_unref(column);
 }
 
+static void columns_of_the_wrong_kind_are_refused(void **state)
+{
+    (void)state;
+    hr_feature_column *row = hr_numeric_column("c"), *steps = words_embedded();
+    for (int i = 0; i < 2; i++) {
+        input in = {.labels = i ? STEP_CLASSES : CLASSES};
+        hr_estimator *swapped = hr_rnn_classifier(.model_dir = "model", .sequence_feature_columns = {&row, 1},
+                                                  .context_feature_columns = {&steps, 1}, .units = HR_UNITS(2),
+                                                  .n_classes = 3, .return_sequences = i);
+        assert_status(hr_estimator_train(swapped, batches, &in), HR_INVALID_ARGUMENT);
+        assert_string_equal(hr_estimator_error(swapped)->kind, "column.list");
+        hr_estimator_free(swapped);
+    }
+    hr_feature_column_unref(row);
+    hr_feature_column_unref(steps);
+}
+
 /* A layer of one's own: the mean of the steps, beside an LSTM. */
 static hr_node with_mean(hr_node x, int64_t units, const hr_rnn_opts *opts)
 {
@@ -446,6 +463,7 @@ int main(void)
         cmocka_unit_test(a_batch_of_rows_without_steps_trains),
         cmocka_unit_test(a_list_of_labels_has_one_for_each_step),
         cmocka_unit_test(what_the_options_lack_is_told),
+        cmocka_unit_test(columns_of_the_wrong_kind_are_refused),
         cmocka_unit_test(a_layer_of_ones_own_is_trained),
         cmocka_unit_test(an_estimator_that_cannot_be_allocated_leaks_nothing),
     };
