@@ -1,5 +1,5 @@
-/* Digits: which digit is an image of 8 x 8? IDX files, zipped to images with labels, and a model function with either of
- * two networks: two dense layers, or convolutions.
+/* Digits: which digit is an image of 8 x 8? IDX files, zipped to images with labels, and a model function with either
+ * of two networks: dense layers, or convolutions.
  *
  *     cc digits.c $(pkg-config --cflags --libs headrace_train) -o digits
  *     ./digits mlp data/digits-images-idx3-ubyte.gz data/digits-labels-idx1-ubyte.gz

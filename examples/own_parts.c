@@ -1,5 +1,5 @@
-/* A dataset, a model function and a hook of one's own: points are drawn, a network learns which of them lie in a circle,
- * and the hook ends the training as soon as ten losses in a row are small.
+/* A dataset, a model function and a hook of one's own: points are drawn, a network learns which of them lie in a
+ * circle, and the hook ends the training as soon as ten losses in a row are small.
  *
  *     cc own_parts.c $(pkg-config --cflags --libs headrace_train) -o own_parts
  *     ./own_parts

@@ -198,20 +198,21 @@ typedef struct hr_baseline_opts {
 /* Sees no features: a bias for each logit, which a model has to beat. Its input has a component besides the labels. */
 HR_API hr_estimator *hr_baseline_estimator_with(const hr_baseline_opts *opts);
 
-/* Options of RNN estimators: recurrent layers over sequence columns, one after the other, then logits of the last step. */
-#define HR_RNN_ESTIMATOR_OPTIONS                                                                                         \
-    const char *model_dir;                                                                                               \
-    /* Shared. Of sequences: columns for hr_sequence_features, at least one. Context: dense columns of the whole row,  \
-     * which stand beside each of its steps. */ \
-    hr_column_list sequence_feature_columns, context_feature_columns;                                                    \
-    hr_units units; /* of each layer, at least one */                                                                    \
-    /* The layers: hr_lstm_with, hr_gru_with, or a function of your own that keeps their contract; default             \
-     * hr_simple_rnn_with. It is called with .lengths, .return_sequences and .cell_only, in the scope of its cells. */ \
-    hr_rnn_fn *cell_type;                                                                                                \
-    bool return_sequences;         /* a label and a prediction for each step; default: for each row */                   \
-    hr_optimizer *optimizer;       /* takes; default Adagrad 0.05 with a clipnorm of 5 */                                \
-    hr_optimizer_fn *optimizer_fn; /* called for each graph that trains: gives the optimizer instead */                  \
-    void *optimizer_user;          /* of it; borrowed as long as the estimator lives */                                  \
+/* Options of RNN estimators: recurrent layers over sequence columns, one after the other, then logits of the last
+ * step. */
+#define HR_RNN_ESTIMATOR_OPTIONS                                                                                       \
+    const char *model_dir;                                                                                             \
+    /* Shared. Of sequences: columns for hr_sequence_features, at least one. Context: dense columns of the whole \
+     * row, which stand beside each of its steps. */     \
+    hr_column_list sequence_feature_columns, context_feature_columns;                                                  \
+    hr_units units; /* of each layer, at least one */                                                                  \
+    /* The layers: hr_lstm_with, hr_gru_with, or a function of your own that keeps their contract; default \
+     * hr_simple_rnn_with. Called with .lengths, .return_sequences, .cell_only in the scope of its cells. */           \
+    hr_rnn_fn *cell_type;                                                                                              \
+    bool return_sequences;         /* a label and a prediction for each step; default: for each row */                 \
+    hr_optimizer *optimizer;       /* takes; default Adagrad 0.05 with a clipnorm of 5 */                              \
+    hr_optimizer_fn *optimizer_fn; /* called for each graph that trains: gives the optimizer instead */                \
+    void *optimizer_user;          /* of it; borrowed as long as the estimator lives */                                \
     hr_run_config config;
 
 typedef struct hr_rnn_classifier_opts {
@@ -227,10 +228,10 @@ typedef struct hr_rnn_estimator_opts {
     HR_RNN_ESTIMATOR_OPTIONS
     hr_head *head; /* takes; required */
 } hr_rnn_estimator_opts;
-/* tf.estimator.experimental.RNNClassifier, and RNNEstimator with any head. Steps after the end of a row are masked: they
- * change nothing. With .return_sequences labels and weights are lists with a value for each step ("graph.assert": of
- * other lengths) or matrices padded as the steps, losses and metrics are over the steps that there are, and predictions
- * are [n, steps, ...] beside "sequence_mask", bool [n, steps]. NULL: no memory. */
+/* tf.estimator.experimental.RNNClassifier, and RNNEstimator with any head. Steps after the end of a row are masked:
+ * they change nothing. With .return_sequences labels and weights are lists with a value for each step, else
+ * "graph.assert", or matrices padded as the steps; losses and metrics are over the steps that there are, and
+ * predictions are [n, steps, ...] beside "sequence_mask", bool [n, steps]. NULL: no memory. */
 HR_API hr_estimator *hr_rnn_classifier_with(const hr_rnn_classifier_opts *opts);
 HR_API hr_estimator *hr_rnn_estimator_with(const hr_rnn_estimator_opts *opts);
 #define hr_rnn_classifier(...)                                                                                         \

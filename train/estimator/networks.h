@@ -36,7 +36,8 @@ bool hr__columns_join(hr_column_list a, hr_column_list b, hr_column_list *to);
 /* The components of the columns, and the weights that a head wants, if there are any: records that are only scored may
  * lack them, as they may lack labels. Takes `ds`. */
 hr_dataset *hr__columns_input(hr_dataset *ds, hr_column_list columns, const hr_head *head);
-/* What keeps an estimator from working, found at its first use: `lacks`, or what is wrong with its head. NULL: nothing. */
+/* What keeps an estimator from working, found at its first use: `lacks`, or what is wrong with its head. NULL:
+ * nothing. */
 void hr__estimator_refuse(hr_estimator *e, const char *lacks, const hr_head *head);
 
 #endif

@@ -1,5 +1,5 @@
-/* RNN estimators: recurrent layers over the steps of sequence columns, then logits of the last step or of each. Variables
- * have the names of tf.estimator.experimental.RNNEstimator. */
+/* RNN estimators: recurrent layers over the steps of sequence columns, then logits of the last step or of each.
+ * Variables have the names of tf.estimator.experimental.RNNEstimator. */
 #include "train/estimator/networks.h"
 #include <headrace/graph_op.h>
 #include <headrace/heads.h>

@@ -250,8 +250,8 @@ typedef struct hr_rnn_opts {
     float dropout;    /* of inputs, the same places in all steps; as hr_dropout, which is for training alone */
     int64_t seed;     /* of that; 0: the graph's */
     hr_merge_mode merge; /* of hr_bidirectional */
-    /* The cell is the layer's only scope, "lstm_cell", or "lstm_cell_1", ... if taken, or .name: the variables of a cell of
-     * tf.keras.layers.RNN and StackedRNNCells in the current scope. Not of hr_bidirectional. */
+    /* The cell is the layer's only scope, "lstm_cell", or "lstm_cell_1", ... if taken, or .name: the variables of a cell
+     * of tf.keras.layers.RNN and StackedRNNCells in the current scope. Not of hr_bidirectional. */
     bool cell_only;
 } hr_rnn_opts;
 /* Layers over the steps of x, float [n, steps, width], whose width is known; else "layers.shape". A masked step keeps

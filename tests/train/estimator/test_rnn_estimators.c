@@ -1,6 +1,6 @@
-/* RNN estimators: three steps of tf.estimator.experimental.RNNClassifier and RNNEstimator in TensorFlow 2.15.1, from the
- * same weights, which a formula makes; then its evaluation and predictions. Of weights and predictions, sums with numbers
- * made by a formula are compared. */
+/* RNN estimators: three steps of tf.estimator.experimental.RNNClassifier and RNNEstimator in TensorFlow 2.15.1, from
+ * the same weights, which a formula makes; then its evaluation and predictions. Of weights and predictions, sums with
+ * numbers made by a formula are compared. */
 #include "tests/testing.h"
 #include <headrace/checkpoint.h>
 #include <headrace/estimator.h>
