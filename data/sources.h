@@ -2,6 +2,7 @@
 #ifndef HR_SOURCES_H
 #define HR_SOURCES_H
 
+#include <headrace/examples.h>
 #include <headrace/functions.h>
 #include <headrace/io.h>
 
@@ -154,12 +155,35 @@ HR_API hr_dataset *hr_idx_with(const char *pattern, const hr_idx_opts *opts);
 HR_API hr_dataset *hr_csv_with(const char *pattern, const hr_csv_opts *opts);
 #define hr_csv(...) HR_CALL1_(hr_csv_with, hr_csv_opts, __VA_ARGS__, .struct_size = sizeof(hr_csv_opts))
 
+/* The rows of TFRecord, CSV or JSON-lines files as serialized tf.Examples: string "value". The bytes are those of the
+ * records that hr_convert would write for these rows with the same options, in the same order. So a training on a CSV
+ * is the training on its TFRecords. `pattern` as in hr_tfrecord, but all files must have one format. A JSON object must
+ * not span several lines. Kinds: example_rows.*, and those of the format's own source (csv.*, json.*, record.*). */
+typedef struct hr_example_rows_opts {
+    size_t struct_size;
+    hr_file_format format; /* default: by the name of the first file, or of the pattern; else TFRecord */
+    /* The names and types of the fields; only these are read. Required for CSV. NULL: all features of the records.
+     * Copied. A row of a CSV needs no column of the label. */
+    const hr_schema_file *schema;
+    const hr_csv_opts *csv;     /* how CSV is read; .columns, .keep_missing, .label and .policy are ignored */
+    hr_compression compression; /* default: by magic bytes and file name */
+    hr_policy policy;           /* for rows that cannot be read, as in hr_tfrecord and hr_csv_opts */
+    const char *const *require; /* fields: rows without a value in one of them are left out, and counted */
+    int require_count;
+    size_t max_record_bytes; /* a longer record or row is an error; default: .csv's .max_row_bytes, else 256 MiB */
+} hr_example_rows_opts;
+HR_API hr_dataset *hr_example_rows_with(const char *pattern, const hr_example_rows_opts *opts);
+#define hr_example_rows(...)                                                                                           \
+    HR_CALL1_(hr_example_rows_with, hr_example_rows_opts, __VA_ARGS__, .struct_size = sizeof(hr_example_rows_opts))
+
 /* ---- sources as the functions of interleave and flat_map ---- */
 
 HR_API hr_dataset *hr_tfrecord_fn(const hr_element *element, void *user); /* user: const hr_tfrecord_opts *, or NULL */
 HR_API hr_dataset *hr_csv_fn(const hr_element *element, void *user);      /* user: const hr_csv_opts * */
 HR_API hr_dataset *hr_text_lines_fn(const hr_element *element,
                                     void *user); /* user: const hr_text_lines_opts *, or NULL */
+HR_API hr_dataset *hr_example_rows_fn(const hr_element *element,
+                                      void *user); /* user: const hr_example_rows_opts *, or NULL */
 
 /* ---- elements that a function makes from nothing ---- */
 
