@@ -5,16 +5,16 @@
 
 /* ---- a row ---- */
 
-static bool damaged_rows_mark(hr__damaged_rows *d, int64_t row)
+hr_status hr__damaged_rows_mark(hr__damaged_rows *d, int64_t row, hr_error *err)
 {
     const size_t words = (size_t)(d->rows->rows + 63) / 64;
     if (!d->keep) {
         d->keep = hr_malloc(words * sizeof *d->keep);
-        if (!d->keep) return false;
+        if (!d->keep) return hr_no_memory(err, d->who);
         memset(d->keep, 0xff, words * sizeof *d->keep);
     }
     d->keep[row / 64] &= ~(UINT64_C(1) << row % 64);
-    return true;
+    return HR_OK;
 }
 
 static bool is_marked(const hr__damaged_rows *d, int64_t row)
@@ -28,7 +28,7 @@ static hr_status damaged_rows_pass_over(hr__damaged_rows *d, int64_t row, hr_err
     hr_row_place(d->work, d->rows, row, damage);
     if (damage->length < 0) damage->length = bytes.size;
     HR_TRY(hr__policy_take(d->policy, damage, bytes, err));
-    if (!damaged_rows_mark(d, row)) return hr_no_memory(err, d->who);
+    HR_TRY(hr__damaged_rows_mark(d, row, err));
     const int64_t errors = hr_work_count(d->work, d->passed, 1);
     return hr__policy_budget(d->policy, d->who, errors, hr_work_count(d->work, d->seen, 0), damage, err);
 }

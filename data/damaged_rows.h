@@ -21,6 +21,8 @@ typedef struct hr__damaged_rows {
 hr_status hr__damaged_rows_check(const hr__policy *policy, const char *who, int levels, hr_error *err);
 /* This row failed; `bytes` are what it was read from, at its origin. It is told of and left out, or it fails. */
 void hr__damaged_row(hr__damaged_rows *d, int64_t row, const hr_error *damage, hr_view bytes);
+/* This row is sound, but left out as well. */
+hr_status hr__damaged_rows_mark(hr__damaged_rows *d, int64_t row, hr_error *err);
 /* Leaves them out at the end of the work, of batches, too, which then are short; a batch without rows goes. */
 hr_status hr__damaged_rows_drop(hr__damaged_rows *d, hr_error *err);
 

@@ -6,6 +6,7 @@
 #include "data/sources/byte_source.h"
 #include "data/sources/csv_source.h"
 #include "data/damaged_rows.h"
+#include "io/convert/csv_shards.h"
 #include <headrace/data.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,10 @@ typedef struct csv_spec {
     hr__csv_format *format;
     hr__policy *policy;
     bool borrowed; /* the format is another's, which outlives this */
+    /* Whose fields are the columns (hr__csv_of_schema), by the name of one of the files; until the spec is copied.
+     * NULL: the options say. */
+    const hr_schema_file *schema;
+    const char *one_file;
 } csv_spec;
 
 typedef struct csv_state {
@@ -69,6 +74,7 @@ static hr_status csv_spec_copy(void *spec, hr_error *err)
     if (!sp->pattern) return hr_no_memory(err, "csv: the file pattern");
     HR_TRY(hr__policy_new(&o.policy, "csv", &sp->policy, err));
     if (sp->borrowed) return HR_OK;
+    if (sp->schema) return hr__csv_of_schema(sp->one_file, sp->schema, &o, &sp->format, NULL, err);
     HR_TRY(hr__csv_format_new(&o, &sp->format, err));
     return o.column_count == 0 ? columns_from_first_file(sp, err) : HR_OK;
 }
@@ -375,6 +381,14 @@ hr_dataset *hr_csv_with(const char *pattern, const hr_csv_opts *opts) { return c
 hr_dataset *hr__csv_of_format(const char *path, hr__csv_format *format, const hr_csv_opts *opts)
 {
     const csv_spec spec = {.pattern = path, .literal = true, .opts = opts, .format = format, .borrowed = true};
+    return hr_dataset_new(&hr_op_csv, &spec, NULL, 0);
+}
+
+hr_dataset *hr__csv_of_schema_rows(const char *pattern, bool literal, const char *one_file,
+                                   const hr_schema_file *schema, const hr_csv_opts *opts)
+{
+    const csv_spec spec = {
+        .pattern = pattern, .literal = literal, .opts = opts, .schema = schema, .one_file = one_file};
     return hr_dataset_new(&hr_op_csv, &spec, NULL, 0);
 }
 

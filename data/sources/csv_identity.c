@@ -41,6 +41,7 @@ void hr__csv_identify(const hr__csv_format *f, uint64_t *sum)
     identify_words(&f->yes, sum);
     identify_words(&f->no, sum);
     hr_identify(sum, bytes, sizeof bytes);
+    hr_identify_i64(sum, f->optional);
     hr_identify_i64(sum, f->skip_lines);
     hr_identify_i64(sum, f->skip_rows);
     hr_identify_i64(sum, f->naming.names);

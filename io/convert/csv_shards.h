@@ -6,6 +6,12 @@
 #include "io/csv/csv.h"
 #include "io/example/example_rows.h"
 
+/* How a CSV whose columns are the fields of a schema is read, and its rows are written. `path` is a file of its kind, by
+ * whose name the delimiter goes. Of the options, .columns and .keep_missing do not count. Gives *format; and *writer,
+ * unless NULL. */
+hr_status hr__csv_of_schema(const char *path, const hr_schema_file *schema, const hr_csv_opts *how,
+                            hr__csv_format **format, hr__row_writer **writer, hr_error *err);
+
 /* A CSV file, and what its rows are. */
 typedef struct hr__csv_source {
     const char *path;

@@ -14,18 +14,14 @@ typedef struct examples {
     hr__text bytes;
     size_t end[PIECE_RECORDS]; /* of each record in `bytes` */
     int count;
-    hr_example_walk *walk;
-    hr_example *kept;
-    const hr__values **values; /* of the schema's fields; made for the first record */
+    hr__row_keeper keeper;
 } examples;
 
 static hr_status example_make(hr__convert_piece *piece, hr_error *err)
 {
     examples *own = piece->own = hr_calloc(1, sizeof *own);
     if (!own) return hr_no_memory(err, "convert");
-    own->walk = hr_example_walk_new();
-    own->kept = hr_example_new();
-    return own->walk && own->kept ? HR_OK : hr_no_memory(err, "convert");
+    return hr__row_keeper_make(&own->keeper, err);
 }
 
 void hr__examples_free(void *memory)
@@ -33,9 +29,7 @@ void hr__examples_free(void *memory)
     examples *own = memory;
     if (!own) return;
     hr__text_free(&own->bytes);
-    hr_example_walk_free(own->walk);
-    hr_example_free(own->kept);
-    hr_free(own->values);
+    hr__row_keeper_clear(&own->keeper);
     hr_free(own);
 }
 
@@ -82,28 +76,48 @@ static hr_status wrong_type(const hr__schema_field *field, const hr__values *val
                    hr_dtype_name(field->stored), hr_dtype_name(values->dtype));
 }
 
-/* The features of the schema alone become own->kept. */
-static hr_status example_keep(const hr__schema_file *schema, examples *own, const hr__walk_contents *c,
-                              int64_t *missing, hr_error *err)
+hr_status hr__row_keeper_make(hr__row_keeper *k, hr_error *err)
 {
-    if (c->has_lists)
+    *k = (hr__row_keeper){.walk = hr_example_walk_new(), .kept = hr_example_new()};
+    return k->walk && k->kept ? HR_OK : hr_no_memory(err, "convert");
+}
+
+void hr__row_keeper_clear(hr__row_keeper *k)
+{
+    hr_example_walk_free(k->walk);
+    hr_example_free(k->kept);
+    hr_free(k->values);
+}
+
+hr_status hr__row_look(hr__row_keeper *k, hr_view example, const char *const *require, int count, bool *dropped,
+                       hr_error *err)
+{
+    *dropped = false;
+    HR_TRY(hr__example_walk_record(k->walk, example, &k->contents, err));
+    for (int i = 0; i < count; i++) *dropped |= is_missing(hr__convert_values(&k->contents, require[i]));
+    return HR_OK;
+}
+
+hr_status hr__row_keep(hr__row_keeper *k, const hr__schema_file *schema, int64_t *missing, hr_error *err)
+{
+    if (k->contents.has_lists)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.type",
                        "expected a tf.Example, whose features a schema can name, found a SequenceExample");
-    if (!own->values) own->values = hr_malloc(((size_t)schema->fields + 1) * sizeof *own->values);
-    if (!own->values) return hr_no_memory(err, "convert");
-    hr_example_clear(own->kept);
-    hr__convert_fields(schema, c, own->values);
+    if (!k->values) k->values = hr_malloc(((size_t)schema->fields + 1) * sizeof *k->values);
+    if (!k->values) return hr_no_memory(err, "convert");
+    hr_example_clear(k->kept);
+    hr__convert_fields(schema, &k->contents, k->values);
     for (int i = 0; i < schema->fields; i++) {
-        const hr__values *values = own->values[i];
+        const hr__values *values = k->values[i];
         const bool fits = is_missing(values) || values->dtype == schema->field[i].stored;
         if (!fits) return wrong_type(&schema->field[i], values, err);
     }
     for (int i = 0; i < schema->fields; i++) {
         const hr__schema_field *field = &schema->field[i];
-        const hr__values *values = own->values[i];
-        missing[i] += is_missing(values);
+        const hr__values *values = k->values[i];
+        if (missing) missing[i] += is_missing(values);
         if (is_missing(values)) continue;
-        hr__example_add_values(own->kept, (hr_view){field->name, (int64_t)strlen(field->name)}, values);
+        hr__example_add_values(k->kept, (hr_view){field->name, (int64_t)strlen(field->name)}, values);
     }
     return HR_OK;
 }
@@ -112,10 +126,10 @@ static hr_status example_keep(const hr__schema_file *schema, examples *own, cons
 static hr_status add_kept(examples *own, hr__convert_piece *piece, int64_t row, bool test)
 {
     size_t size;
-    HR_TRY(hr__example_measure(own->kept, &size, &piece->err));
+    HR_TRY(hr__example_measure(own->keeper.kept, &size, &piece->err));
     if (row == own->count - 1) hr__text_clear(&own->bytes);
     HR_TRY(hr__piece_reserve(piece, size + HR__RECORD_FRAME, 1, &piece->err));
-    hr__example_put(own->kept, hr__piece_data(piece));
+    hr__example_put(own->keeper.kept, hr__piece_data(piece));
     hr__piece_add(piece, row, size, test);
     return HR_OK;
 }
@@ -128,31 +142,23 @@ static int64_t only_number(const hr__values *values)
     return *(const int64_t *)hr__blocks_next(&blocks)->data;
 }
 
-static bool is_dropped(const hr_convert_opts *o, const hr__walk_contents *c)
-{
-    for (int i = 0; i < o->require_count; i++)
-        if (is_missing(hr__convert_values(c, o->require[i]))) return true;
-    return false;
-}
-
 static hr_status encode_row(const hr_convert_opts *o, hr__convert_piece *piece, int64_t row, hr_view example)
 {
     examples *own = piece->own;
-    hr__walk_contents c;
-    bool test = false;
+    bool test = false, dropped;
     if (o->schema || o->split_column || o->require_count) {
-        hr_status st = hr__example_walk_record(own->walk, example, &c, &piece->err);
+        hr_status st = hr__row_look(&own->keeper, example, o->require, o->require_count, &dropped, &piece->err);
         if (st != HR_OK) return fail_at(piece, own->path, row, st);
-        if (is_dropped(o, &c)) {
+        if (dropped) {
             piece->dropped++;
             return HR_OK;
         }
-        const hr__values *by = o->split_column ? hr__convert_values(&c, o->split_column) : NULL;
+        const hr__values *by = o->split_column ? hr__convert_values(&own->keeper.contents, o->split_column) : NULL;
         if (o->split_column && (is_missing(by) || by->dtype != HR_INT64 || by->count != 1))
             return hr__convert_no_split(o, own->path, piece, row);
         test = by && hr__convert_is_test(o, only_number(by));
         if (o->schema) {
-            st = example_keep(o->schema, own, &c, piece->missing, &piece->err);
+            st = hr__row_keep(&own->keeper, o->schema, piece->missing, &piece->err);
             return st == HR_OK ? add_kept(own, piece, row, test) : fail_at(piece, own->path, row, st);
         }
     }
@@ -183,5 +189,5 @@ void hr__examples_encode(const hr__convert_plan *plan, hr__convert_piece *piece)
         begin = own->end[i];
     }
     hr__text_clear(&own->bytes); /* a long record is not kept twice */
-    hr_example_clear(own->kept);
+    hr_example_clear(own->keeper.kept);
 }

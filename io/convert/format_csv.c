@@ -10,29 +10,36 @@ enum { PIECE_ROWS = HR__CONVERT_PIECE / 4 };
 
 /* ---- in ---- */
 
-static hr_status make_columns(hr__csv_source *s, const hr_convert_opts *o, hr_error *err)
+hr_status hr__csv_of_schema(const char *path, const hr_schema_file *schema, const hr_csv_opts *how,
+                            hr__csv_format **format, hr__row_writer **writer, hr_error *err)
 {
-    const size_t count = (size_t)o->schema->fields;
-    hr_csv_column *column = hr_calloc(count, sizeof *column);
-    hr_field *field = hr_calloc(count, sizeof *field);
-    hr_status st = column && field ? HR_OK : hr_no_memory(err, "convert");
+    const size_t count = (size_t)schema->fields;
+    hr_csv_column *column = hr_calloc(count + 1, sizeof *column);
+    hr_field *field = hr_calloc(count + 1, sizeof *field);
+    hr_status st = column && field ? HR_OK : hr_no_memory(err, "rows of a CSV");
     for (size_t i = 0; st == HR_OK && i < count; i++) {
-        column[i] =
-            (hr_csv_column){.name = o->schema->field[i].name, .dtype = hr__schema_read_as(&o->schema->field[i])};
+        column[i] = (hr_csv_column){.name = schema->field[i].name, .dtype = hr__schema_read_as(&schema->field[i])};
         field[i] = (hr_field){.name = column[i].name, .dtype = column[i].dtype};
     }
-    hr_csv_opts csv = hr__csv_opts_of(s->path, o->csv);
+    hr_csv_opts csv = hr__csv_opts_of(path, how);
     csv.columns = column;
     csv.column_count = (int)count;
     csv.keep_missing = true;
-    csv.compression = o->input_compression;
-    if (o->max_record_bytes) csv.max_row_bytes = o->max_record_bytes;
-    if (st == HR_OK) st = hr__csv_format_new(&csv, &s->format, err);
-    if (st == HR_OK) s->format->optional = o->schema->label + 1; /* rows that a label is to be predicted for */
-    if (st == HR_OK) st = hr__row_writer_new(field, (int)count, &s->writer, err);
+    if (st == HR_OK) st = hr__csv_format_new(&csv, format, err);
+    if (st == HR_OK) (*format)->optional = schema->label + 1; /* rows that a label is to be predicted for */
+    if (st == HR_OK && writer) st = hr__row_writer_new(field, (int)count, writer, err);
     hr_free(column);
     hr_free(field);
     return st;
+}
+
+static hr_status make_columns(hr__csv_source *s, const hr_convert_opts *o, hr_error *err)
+{
+    hr_csv_opts csv = HR_OPTIONS(hr_csv_opts, o->csv);
+    csv.struct_size = sizeof csv;
+    csv.compression = o->input_compression;
+    if (o->max_record_bytes) csv.max_row_bytes = o->max_record_bytes;
+    return hr__csv_of_schema(s->path, o->schema, &csv, &s->format, &s->writer, err);
 }
 
 static hr_status find_split(hr__csv_source *s, const hr_convert_opts *o, hr_error *err)

@@ -192,6 +192,38 @@ void hr__schema_clear(hr__schema_file *schema)
     *schema = (hr__schema_file){.label = -1};
 }
 
+static hr_status copy_field(const hr__schema_field *from, hr__schema_field *to, hr_error *err)
+{
+    const size_t size = (size_t)from->default_string.size;
+    *to = *from;
+    to->note = NULL;
+    to->default_string.data = NULL;
+    to->name = hr_strdup(from->name);
+    if (!to->name) return hr_no_memory(err, "a schema");
+    if (!from->default_string.data) return HR_OK;
+    char *text = hr_calloc(size + 64, 1);
+    if (!text) return hr_no_memory(err, "a schema");
+    memcpy(text, from->default_string.data, size);
+    to->default_string.data = text;
+    return HR_OK;
+}
+
+hr_status hr__schema_copy(const hr__schema_file *schema, hr__schema_file *out, hr_error *err)
+{
+    *out = (hr__schema_file){.label = schema->label, .records = schema->records};
+    out->field = hr_calloc((size_t)schema->fields + 1, sizeof *out->field);
+    if (!out->field) return hr_no_memory(err, "a schema");
+    for (int i = 0; i < schema->fields; i++) {
+        hr_status st = copy_field(&schema->field[i], &out->field[i], err);
+        if (st == HR_OK) st = hr__schema_add(out, err);
+        if (st == HR_OK) continue;
+        hr_free(out->field[i].name); /* it is none of out->fields yet */
+        hr_free((char *)out->field[i].default_string.data);
+        return st;
+    }
+    return HR_OK;
+}
+
 hr_status hr_schema_file_open(const char *path, hr_schema_file **out, hr_error *err)
 {
     if (out) *out = NULL;

@@ -56,6 +56,8 @@ HR_API hr_status hr__schema_read(const hr__node *section, hr__schema_file *out, 
 hr_status hr__schema_open(const char *path, hr__schema_file *out, hr_error *err);
 /* The fields as records hold them: gives out->field (hr_free), whose names are borrowed. */
 HR_API hr_status hr__schema_stored(const hr__schema_file *schema, hr_schema *out, hr_error *err);
+/* A copy of all but the notes (hr__schema_clear, also after a failure). */
+hr_status hr__schema_copy(const hr__schema_file *schema, hr__schema_file *out, hr_error *err);
 HR_API void hr__schema_clear(hr__schema_file *schema);
 /* A name as YAML has it: in quotes where it would mean something else. */
 void hr__schema_put_name(hr__text *to, hr_view name);
