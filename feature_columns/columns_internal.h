@@ -30,6 +30,15 @@ bool hr__column_kind_is_own(const hr_column_kind *kind); /* of the library, not 
 hr_status hr__column_answer(const char *kind, hr_status returned, hr_error *err);
 uint64_t hr__column_digest(const hr_feature_column *column);
 
+/* ---- parsing specs that others make ---- */
+
+/* Gives an empty spec (hr_parse_spec_free); hr__spec_end, when all features are there, sorts them by their keys. */
+hr_status hr__spec_begin(hr_parse_spec **out, hr_error *err);
+hr_status hr__spec_add(hr_parse_spec *spec, const hr_feature *feature, hr_error *err); /* copies */
+const hr_feature *hr__spec_find(hr_parse_spec *spec, const char *key);                 /* NULL: there is none */
+bool hr__spec_same(const hr_feature *a, const hr_feature *b); /* of equal form and default, whatever their keys */
+void hr__spec_end(hr_parse_spec *spec);
+
 /* ---- the transformation of a list of columns ---- */
 
 typedef struct hr__transformer hr__transformer;

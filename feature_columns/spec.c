@@ -237,6 +237,36 @@ static int spec_by_key(const void *a, const void *b)
     return strcmp(((const hr_feature *)a)->key, ((const hr_feature *)b)->key);
 }
 
+/* ---- a spec that others make: columns_internal.h ---- */
+
+hr_status hr__spec_begin(hr_parse_spec **out, hr_error *err)
+{
+    owned_spec *own = hr_calloc(1, sizeof *own);
+    if (!own) return hr_no_memory(err, "a parsing spec");
+    *out = &own->spec;
+    return HR_OK;
+}
+
+hr_status hr__spec_add(hr_parse_spec *spec, const hr_feature *feature, hr_error *err)
+{
+    return spec_add_feature((owned_spec *)(void *)spec, feature, feature->dtype, err);
+}
+
+const hr_feature *hr__spec_find(hr_parse_spec *spec, const char *key)
+{
+    return spec_find((owned_spec *)(void *)spec, key);
+}
+
+bool hr__spec_same(const hr_feature *a, const hr_feature *b) { return same_feature(a, b); }
+
+static void spec_sort(owned_spec *own)
+{
+    spec_forget_names(own);
+    if (own->spec.features > 0) qsort(own->feature, (size_t)own->spec.features, sizeof *own->feature, spec_by_key);
+}
+
+void hr__spec_end(hr_parse_spec *spec) { spec_sort((owned_spec *)(void *)spec); }
+
 /* `usual`: the label's type, unless the options have one or the file tells. */
 static hr_status make_spec(hr_column_list columns, const hr_parse_example_spec_opts *o, hr_dtype usual,
                            hr_parse_spec **spec, hr_error *err)
@@ -251,12 +281,11 @@ static hr_status make_spec(hr_column_list columns, const hr_parse_example_spec_o
     }
     if (st == HR_OK) st = add_label(own, o, usual, err);
     if (st == HR_OK) st = add_weight(own, o, err);
-    spec_forget_names(own);
+    spec_sort(own);
     if (st != HR_OK) {
         hr_parse_spec_free(&own->spec);
         return st;
     }
-    if (own->spec.features > 0) qsort(own->feature, (size_t)own->spec.features, sizeof *own->feature, spec_by_key);
     *spec = &own->spec;
     return HR_OK;
 }

@@ -48,6 +48,22 @@ hr_status hr__pipeline_csv(const hr__pipeline_context *c, const hr__node *at, co
     return memory ? HR_OK : hr_no_memory(err, "a pipeline");
 }
 
+/* ---- example_rows: of the fields of the schema, or without one of all fields ---- */
+
+hr_status hr__pipeline_example_rows(const hr__pipeline_context *c, const hr__node *at, const hr__given *o,
+                                    hr_dataset **ds, hr_error *err)
+{
+    (void)at;
+    (void)err;
+    const hr_csv_opts csv = {
+        .struct_size = sizeof csv, .delimiter = o[HR__ROWS_DELIMITER].text, .na_value = o[HR__ROWS_NA_VALUE].text};
+    *ds = hr_example_rows(o[HR__ROWS_PATTERN].path, .format = (hr_file_format)o[HR__ROWS_FORMAT].number,
+                          .schema = c->file.fields > 0 ? &c->file : NULL, .csv = &csv,
+                          .compression = (hr_compression)o[HR__ROWS_COMPRESSION].number,
+                          .policy.on_error = (hr_on_error)o[HR__ROWS_ON_ERROR].number);
+    return HR_OK;
+}
+
 /* ---- filter: elements whose feature has a certain value, or lies in a range ---- */
 
 typedef struct condition {

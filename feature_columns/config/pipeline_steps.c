@@ -4,6 +4,11 @@
 
 static const char *const compressions[] = {"AUTO", "NONE", "GZIP", "ZLIB", "LZ4", "ZSTD", NULL};
 static const char *const policies[] = {"fail", "skip", "resync", NULL};
+static const char *const formats[] = {[HR_FORMAT_BY_NAME] = "auto",
+                                      [HR_FORMAT_TFRECORD] = "tfrecord",
+                                      [HR_FORMAT_JSON] = "jsonl",
+                                      [HR_FORMAT_CSV] = "csv",
+                                      NULL};
 enum { TFRECORDS, TEXT_LINES };
 static const char *const readers[] = {[TFRECORDS] = "tfrecord", [TEXT_LINES] = "text_lines", NULL};
 
@@ -140,6 +145,11 @@ const hr__pipeline_step hr__pipeline_steps[] = {
      .make = hr__pipeline_csv,
      .first = true},
     {"enumerate", {MAY("start", NUMBER)}, .put = put_enumerate},
+    {"example_rows",
+     {NEED("pattern", PATTERN), ONE_OF("format", formats), MAY("delimiter", TEXT), MAY("na_value", TEXT),
+      ONE_OF("compression", compressions), ONE_OF("on_error", policies)},
+     .make = hr__pipeline_example_rows,
+     .first = true},
     {"filter",
      {NEED("feature", TEXT), MAY("equals", TEXT), MAY("at_least", TEXT), MAY("below", TEXT)},
      .make = hr__pipeline_filter},
