@@ -1,6 +1,6 @@
 /* From YAML's events to a tree. All memory is one arena; depth and size are bounded, counting what aliases stand for,
  * so that walking a tree is always cheap. */
-#include "base/config.h"
+#include "base/config_tree.h"
 #include "base/hash_map.h"
 #include "base/text.h"
 #include <stdalign.h>
@@ -13,22 +13,15 @@
 enum { MAX_DEPTH = 64, FREE_NODES = 1000000, BYTES_A_NODE = 6, BLOCK = 1 << 14 };
 enum { FEW_KEYS = 16 /* of a mapping that are looked through */ };
 
-typedef struct block {
-    struct block *next;
+typedef struct hr__config_block {
+    struct hr__config_block *next;
     size_t used, size;
     alignas(max_align_t) char bytes[];
 } block;
 
-struct hr__config {
-    const char *name;
-    const hr__node *root;
-    block *blocks;
-    struct names *names; /* of large mappings */
-};
-
 /* Keys of a mapping that has many: their places. */
-typedef struct names {
-    struct names *next;
+typedef struct hr__config_names {
+    struct hr__config_names *next;
     hr__map map;
 } names;
 
@@ -58,7 +51,7 @@ typedef struct reader {
     hr__map anchors; /* name to the address of its built */
 } reader;
 
-static void *config_take(hr__config *c, size_t size)
+void *hr__config_take(hr__config *c, size_t size)
 {
     const size_t align = alignof(built) > alignof(names) ? alignof(built) : alignof(names);
     size = (size + align - 1) / align * align;
@@ -76,7 +69,7 @@ static void *config_take(hr__config *c, size_t size)
 
 static const char *take_text(hr__config *c, const void *text, size_t size)
 {
-    char *copy = config_take(c, size + 1);
+    char *copy = hr__config_take(c, size + 1);
     if (!copy) return NULL;
     if (size) memcpy(copy, text, size);
     copy[size] = '\0';
@@ -94,7 +87,7 @@ static hr_status config_fail_at(reader *r, yaml_mark_t mark, const char *kind, c
 
 static built *new_node(reader *r, hr__node_kind kind, yaml_mark_t mark)
 {
-    built *b = config_take(r->config, sizeof *b);
+    built *b = hr__config_take(r->config, sizeof *b);
     if (!b) return NULL;
     *b =
         (built){.node = {.config = r->config, .kind = kind, .line = (int)mark.line + 1, .column = (int)mark.column + 1},
@@ -235,7 +228,7 @@ static void drop_level(level *l)
 static hr_status config_keep_names(reader *r, level *l)
 {
     if (l->node->node.kind != HR__MAPPING || l->keys <= FEW_KEYS) return HR_OK;
-    names *n = config_take(r->config, sizeof *n);
+    names *n = hr__config_take(r->config, sizeof *n);
     if (!n) return hr_no_memory(r->err, "a config file");
     *n = (names){r->config->names, l->names};
     l->names = (hr__map){0};
@@ -250,8 +243,8 @@ static hr_status on_close(reader *r)
     built *b = l->node;
     size_t bytes = (size_t)b->node.count * sizeof *l->item;
     const bool mapping = b->node.kind == HR__MAPPING;
-    b->node.item = config_take(r->config, bytes);
-    if (mapping) b->node.key = config_take(r->config, bytes);
+    b->node.item = hr__config_take(r->config, bytes);
+    if (mapping) b->node.key = hr__config_take(r->config, bytes);
     if (!b->node.item || (mapping && !b->node.key)) return hr_no_memory(r->err, "a config file");
     if (bytes) memcpy(b->node.item, l->item, bytes);
     if (bytes && mapping) memcpy(b->node.key, l->key, bytes);
@@ -384,6 +377,7 @@ void hr__config_free(hr__config *c)
         hr_free(c->blocks);
         c->blocks = next;
     }
+    hr__config_free(c->values);
     hr_free(c);
 }
 

@@ -45,6 +45,14 @@ enum { HR__CONFIG_BYTES = 256 << 20 /* a longer text is no config */ };
  * its root. Kinds: config.syntax, config.duplicate_key, config.limit, memory. */
 hr_status hr__config_parse(const char *name, const char *text, size_t size, hr__config **out, hr_error *err);
 /* (io/config_file.h has the same from a file.) */
+/* Changes one value before it is read: "train.learning_rate=0.01", "model.dnn_hidden_units=[64, 32]",
+ * "model.dnn_hidden_units[0]=64". The value is YAML; nothing after the = takes a value away. A key that is missing is
+ * added, with the mappings above it. Nodes that were found before are still those of the old tree. Errors of the value,
+ * also later ones, name the option in the place of file, line and column. Kinds: config.set, config.value,
+ * config.syntax. */
+HR_API hr_status hr__config_set(hr__config *config, const char *option, hr_error *err);
+/* All of them, in their order. */
+HR_API hr_status hr__config_set_all(hr__config *config, const char *const *options, int count, hr_error *err);
 HR_API void hr__config_free(hr__config *config);
 HR_API const hr__node *hr__config_root(const hr__config *config);
 const char *hr__config_name(const hr__config *config);

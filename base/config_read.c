@@ -1,5 +1,5 @@
 /* Typed values of a config's nodes. Every error names the place, what was expected, and what was found. */
-#include "base/config.h"
+#include "base/config_tree.h"
 #include "base/hash_map.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -41,11 +41,15 @@ hr_status hr__node_fail(const hr__node *node, hr_error *err, hr_status code, con
     const char *name = hr__config_name(node->config);
     if (path.failed)
         code = hr_no_memory(err, "telling a mistake");
+    else if (node->config->is_option)
+        hr_fail(err, code, kind, "%s: %s", name, message);
     else
         hr_fail(err, code, kind, "%s:%d:%d: %.128s%s%s", name, node->line, node->column, path.size ? path.data : "",
                 path.size ? ": " : "", message);
-    hr_error_file(err, name);
-    err->line = node->line;
+    if (!node->config->is_option) {
+        hr_error_file(err, name);
+        err->line = node->line;
+    }
     hr__text_free(&path);
     return code;
 }

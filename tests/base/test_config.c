@@ -334,9 +334,113 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
+/* ---- values set from outside ---- */
+
+static void sets(hr__config *c, const char *option)
+{
+    hr_error err = {0};
+    assert_ok(hr__config_set(c, option, &err), &err);
+}
+
+static void assert_value(const hr__config *c, const char *section, const char *key, const char *expected)
+{
+    const hr__node *node = hr__node_get(hr__node_get(hr__config_root(c), section), key);
+    hr__text path = {0}, both = {0};
+    assert_non_null(node);
+    assert_string_equal(node->text, expected);
+    hr__node_path(node, &path);
+    hr__text_printf(&both, "%s.%s", section, key);
+    assert_string_equal(path.data, both.data);
+    hr__text_free(&path);
+    hr__text_free(&both);
+}
+
+static void values_are_set_added_and_taken_away(void **state)
+{
+    (void)state;
+    hr__config *c = parse("model: {units: [8, 4], rate: 0.1}\nsame: &s {x: 1}\nother: *s\n");
+    sets(c, "model.rate=0.25");
+    sets(c, "model.units[1]=2");
+    sets(c, "train.steps=7");
+    sets(c, "train.names=[a, {b: c}]");
+    sets(c, "other.x=2");
+    assert_value(c, "model", "rate", "0.25");
+    assert_value(c, "train", "steps", "7");
+    assert_value(c, "same", "x", "1"); /* an alias does not carry it over */
+    assert_value(c, "other", "x", "2");
+    const hr__node *root = hr__config_root(c), *units = hr__node_get(hr__node_get(root, "model"), "units");
+    const hr__node *names = hr__node_get(hr__node_get(root, "train"), "names");
+    assert_int_equal(root->count, 4);
+    assert_string_equal(units->item[0]->text, "8");
+    assert_string_equal(units->item[1]->text, "2");
+    assert_string_equal(hr__node_get(names->item[1], "b")->text, "c");
+    hr__text path = {0};
+    hr__node_path(hr__node_get(names->item[1], "b"), &path);
+    assert_string_equal(path.data, "train.names[1].b");
+    hr__text_free(&path);
+    sets(c, "model.rate=");
+    assert_true(hr__node_is_null(hr__node_get(hr__node_get(hr__config_root(c), "model"), "rate")));
+    hr__config_free(c);
+}
+
+static void a_large_mapping_finds_what_was_set(void **state)
+{
+    (void)state;
+    hr__text text = {0};
+    for (int i = 0; i < 40; i++) hr__text_printf(&text, "k%d: %d\n", i, i);
+    hr__config *c = parse(text.data);
+    hr__text_free(&text);
+    sets(c, "k7=seven");
+    sets(c, "new=1");
+    const hr__node *root = hr__config_root(c);
+    assert_string_equal(hr__node_get(root, "k7")->text, "seven");
+    assert_string_equal(hr__node_get(root, "k39")->text, "39");
+    assert_string_equal(hr__node_get(root, "new")->text, "1");
+    hr__config_free(c);
+}
+
+/* By its text, not by a line and column, which it does not have. */
+static void what_is_set_wrongly_names_the_option(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *option, *says;
+    } wrong[] = {
+        {"", "expected KEY.PATH=VALUE"},          {"steps", "expected KEY.PATH=VALUE"},
+        {"=1", "expected KEY.PATH=VALUE"},        {"a..b=1", "expected KEY.PATH=VALUE"},
+        {"a.=1", "expected KEY.PATH=VALUE"},      {"list[=1", "expected KEY.PATH=VALUE"},
+        {"list[x]=1", "expected KEY.PATH=VALUE"}, {"list[2]=1", "expected the index"},
+        {"a.b[0]=1", "expected the index"},       {"a.b.c=1", "expected a path of keys"},
+        {"list.x=1", "expected a path of keys"},  {"a.b=[1", ".set \"a.b=[1\":"},
+        {"a.b=!t 1", "expected a plain"},
+    };
+    hr_error err = {0};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        hr__config *c = parse("a: {b: 1}\nlist: [1, 2]\n");
+        assert_status(hr__config_set(c, wrong[i].option, &err), HR_INVALID_ARGUMENT);
+        assert_text_contains(err.text, wrong[i].says);
+        assert_text_contains(err.text, ".set \"");
+        hr__config_free(c);
+    }
+    static const char *const keys[] = {"b", "steps", NULL};
+    hr__config *c = parse("a: {b: 1}\n");
+    int64_t number;
+    sets(c, "a.step=1");
+    const hr__node *a = hr__node_get(hr__config_root(c), "a");
+    assert_status(hr__config_check_keys(a, keys, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.text, ".set \"a.step=1\": unknown key 'step'; did you mean 'steps'?");
+    assert_status(hr__node_int64(hr__node_get(a, "step"), 2, 3, &number, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.text, ".set \"a.step=1\": expected a whole number from 2 to 3, found 1");
+    assert_status(hr__config_set_all(c, NULL, 1, &err), HR_INVALID_ARGUMENT);
+    hr__config_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_set_added_and_taken_away),
+        cmocka_unit_test(a_large_mapping_finds_what_was_set),
+        cmocka_unit_test(what_is_set_wrongly_names_the_option),
         cmocka_unit_test(a_tree_has_kinds_places_and_order),
         cmocka_unit_test(nothing_is_an_empty_mapping),
         cmocka_unit_test(json_is_read),
