@@ -266,22 +266,26 @@ hr_estimator *hr_baseline_estimator_with(const hr_baseline_opts *given)
     return estimator_of(c, o.model_dir, &o.config, o.warm_start_from, NULL, o.head);
 }
 
-const hr__canned hr__canned_linear_classifier = {
-    .name = "linear_classifier",
-    .linear = true,
-    .make = hr_linear_classifier_with,
-};
-const hr__canned hr__canned_dnn_classifier = {
-    .name = "dnn_classifier",
-    .dnn = true,
-    .make = hr_dnn_classifier_with,
-};
-const hr__canned hr__canned_dnn_linear_combined_classifier = {
-    .name = "dnn_linear_combined_classifier",
-    .linear = true,
-    .dnn = true,
-    .make = hr_dnn_linear_combined_classifier_with,
-};
+/* ---- as a file names them ---- */
+
+/* A baseline by the options of the other models. */
+static hr_estimator *baseline_of(const hr_head_estimator_opts *o)
+{
+    hr_optimizer_free(o->dnn_optimizer);
+    return hr_baseline_estimator(.model_dir = o->model_dir, .head = o->head, .optimizer = o->linear_optimizer,
+                                 .v1 = o->v1, .config = o->config);
+}
+
+#define CANNED(of, suffix, kind, fn, ...)                                                                              \
+    const hr__canned hr__canned_##of##_##suffix = {.name = #of "_" #suffix, .head = kind, .make = fn, __VA_ARGS__};
+#define CANNED_ALL(of, fn, ...)                                                                                        \
+    CANNED(of, classifier, "class", fn, __VA_ARGS__)                                                                   \
+    CANNED(of, regressor, "regression", fn, __VA_ARGS__)                                                               \
+    CANNED(of, estimator, NULL, fn, __VA_ARGS__)
+CANNED_ALL(linear, hr_linear_estimator_with, .linear = true)
+CANNED_ALL(dnn, hr_dnn_estimator_with, .dnn = true)
+CANNED_ALL(dnn_linear_combined, hr_dnn_linear_combined_estimator_with, .linear = true, .dnn = true)
+CANNED_ALL(baseline, baseline_of, .baseline = true)
 
 /* ---- by name ---- */
 

@@ -117,7 +117,9 @@ hr_saver_listener hr__loss_guard_listener(loss_guard *g);
 typedef struct hr__canned {
     const char *name;
     bool linear, dnn; /* the halves of the options that it takes */
-    hr_estimator *(*make)(const hr_classifier_opts *opts);
+    bool baseline;    /* neither: a bias alone */
+    const char *head; /* "regression", or "class": by the number of classes; NULL: the file says which */
+    hr_estimator *(*make)(const hr_head_estimator_opts *opts);
 } hr__canned;
 
 #define HR_ESTIMATOR(name) extern const hr__canned hr__canned_##name;

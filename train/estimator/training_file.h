@@ -32,6 +32,10 @@ typedef struct hr_training_opts {
     const int64_t *seed;
     int64_t epochs, batch_size;
     int64_t max_steps; /* with as many epochs as it needs, unless .epochs is given */
+    /* Values of the file by their paths: "train.learning_rate=0.01", "model.dnn_hidden_units=[64, 32]". A value is YAML;
+     * nothing after the = takes a value away. Errors name the option. Kind: config.set. */
+    const char *const *set;
+    int set_count;
 } hr_training_opts;
 
 /* Reads the file: gives *out; NULL after a failure. An error names line and column, and for an unknown name the nearest

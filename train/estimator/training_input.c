@@ -1,0 +1,93 @@
+/* The input of a training: the rows of its files, parsed as its columns need them. */
+#include "train/estimator/training_internal.h"
+#include <string.h>
+
+const char *hr__training_label(const hr_training *t) { return t->schema_file.field[t->schema_file.label].name; }
+
+/* ---- what is parsed ---- */
+
+/* A baseline sees no column, but its input has rows by one. */
+static int input_add_columns(const hr_training *t, hr_feature_column **all)
+{
+    int n = 0;
+    const hr_column_list every = hr__config_columns_list(t->columns);
+    for (int i = 0; i < t->linear.count; i++) all[n++] = t->linear.column[i];
+    for (int i = 0; i < t->dnn.count; i++) all[n++] = t->dnn.column[i];
+    if (t->kind->baseline && every.count > 0) all[n++] = every.column[0];
+    return n;
+}
+
+static hr_status input_make_spec(hr_training *t, hr_column_list columns, hr_error *err)
+{
+    const hr__training_head *h = &t->head;
+    HR_TRY(hr_make_parse_example_spec(columns, &t->unlabelled, err, .file = &t->schema));
+    hr_error refused = {0};
+    const hr_status st =
+        hr_make_parse_example_spec(columns, &t->spec, &refused, .file = &t->schema, .label = hr__training_label(t),
+                                   .label_dimension = h->kind->many ? h->n_classes : h->opts.label_dimension,
+                                   .weight_column = h->opts.weight_column);
+    if (st == HR_OK) return HR_OK;
+    const hr__node *root = hr__config_root(t->config), *at = hr__node_get(hr__node_get(root, "schema"), "label");
+    const bool weights = h->weights && strstr(refused.text, "weight_column");
+    return hr__node_fail(weights ? h->weights : at, err, st, refused.kind, "%s", refused.text);
+}
+
+hr_status hr__training_make_specs(hr_training *t, hr_error *err)
+{
+    hr_feature_column **all = hr_calloc((size_t)(t->linear.count + t->dnn.count) + 2, sizeof *all);
+    if (!all) return hr_no_memory(err, "a list of columns");
+    const hr_column_list columns = {all, input_add_columns(t, all)};
+    const hr_status st = input_make_spec(t, columns, err);
+    hr_free(all);
+    return st;
+}
+
+/* ---- datasets ---- */
+
+static hr_dataset *input_parse(const hr_training *t, hr_dataset *ds, bool labelled, bool drop_remainder)
+{
+    ds = hr_batch(ds, t->batch_size, .drop_remainder = drop_remainder);
+    ds = hr_parse_example(ds, labelled ? t->spec : t->unlabelled, .label = labelled ? hr__training_label(t) : NULL);
+    return hr_prefetch(ds, HR_AUTOTUNE);
+}
+
+hr_dataset *hr_training_input(void *user)
+{
+    const hr_training *t = user;
+    if (!t) return hr_list_files(NULL); /* which says what is missing */
+    hr_dataset *ds = hr_list_files(t->files, .shuffle = t->shuffle > 0, .seed = (uint64_t)t->seed);
+    ds = hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length);
+    if (t->shuffle > 0)
+        ds = hr_shuffle_and_repeat(ds, t->shuffle, .count = t->epochs, .seed = (uint64_t)t->seed, .extendable = true);
+    else
+        ds = hr_repeat(ds, .count = &t->epochs, .extendable = true);
+    return input_parse(t, ds, true, t->drop_remainder);
+}
+
+/* Records that are scored are all scored. */
+hr_dataset *hr_training_eval_input(void *user)
+{
+    const hr_training *t = user;
+    if (!t) return hr_list_files(NULL);
+    hr_dataset *ds = hr_list_files(t->eval_files);
+    return input_parse(t, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length), true, false);
+}
+
+/* One file after the other, so that lines of output follow their records. */
+hr_dataset *hr_training_predict_input(void *user)
+{
+    const hr_training_predicted *p = user;
+    if (!p || !p->training) return hr_list_files(NULL);
+    hr_dataset *ds = p->files ? hr_from_tensor_slices(p->files, NULL, 1) : hr_list_files(p->training->eval_files);
+    return input_parse(p->training, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 1), false, false);
+}
+
+hr_status hr__training_file_names(const hr_file_list *files, hr_tensor *out, hr_error *err)
+{
+    hr_view *name = hr_calloc((size_t)files->count + 1, sizeof *name);
+    if (!name) return hr_no_memory(err, "names of files");
+    for (int64_t i = 0; i < files->count; i++) name[i] = (hr_view){files->path[i], (int64_t)strlen(files->path[i])};
+    const hr_status st = hr_tensor_strings(out, HR_SHAPE(files->count), name, err);
+    hr_free(name);
+    return st;
+}

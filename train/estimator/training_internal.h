@@ -1,0 +1,80 @@
+/* The inside of a training from a file: what its sections are read into, and what its calls make of that. */
+#ifndef HR_TRAINING_INTERNAL_H
+#define HR_TRAINING_INTERNAL_H
+
+#include "base/text.h"
+#include "feature_columns/config/columns_section.h"
+#include "io/schema/schema.h"
+#include "train/estimator/estimator_internal.h"
+#include <headrace/heads.h>
+#include <headrace/training_file.h>
+
+/* A kind of head by its name in a file, and the keys that describe it there. */
+typedef struct hr__head_words {
+    const char *name;
+    const char *const *keys;                    /* besides those of all heads */
+    hr_head *(*make)(const hr_head_opts *opts); /* or, of several classes: */
+    hr_head *(*make_of)(int64_t n_classes, const hr_head_opts *opts);
+    bool many;          /* a label is a number for each class */
+    bool exact;         /* evaluate computes exact scores of its probabilities */
+    const char *answer; /* the prediction that predict prints by itself */
+} hr__head_words;
+
+typedef struct hr__training_head {
+    const hr__head_words *kind;
+    int64_t n_classes;
+    hr_head_opts opts; /* texts are the config's, arrays the training's */
+    hr_reduction reduction;
+    hr_view *word; /* the label vocabulary */
+    char *words;   /* its bytes, where it is a file */
+    float *threshold;
+    int64_t *metric_class;
+    const hr__node *vocabulary, *weights; /* where they stand; NULL: nowhere */
+} hr__training_head;
+
+struct hr_training {
+    hr__config *config;
+    const char *data; /* the folder of relative names, NULL: the current one */
+    hr__schema_file schema_file;
+    hr_schema schema; /* the same as the columns want it; owns field */
+    hr__config_columns *columns;
+    hr_column_list linear, dnn;
+    hr_parse_spec *spec, *unlabelled; /* with label and weights, without */
+    hr_optimizer *linear_optimizer, *dnn_optimizer;
+    hr_activation_fn *activation;
+    const hr__canned *kind;
+    hr__training_head head;
+    int64_t *units, unit_count;
+    double dropout;
+    bool batch_norm, v1;
+    hr_combiner combiner;      /* of the linear half */
+    const hr__node *rate_node; /* train.learning_rate; NULL: none */
+    bool rate_used;            /* an optimizer has it */
+    char *model_dir, *files, *eval_files;
+    int64_t batch_size, epochs, shuffle, cycle_length, max_steps, seed;
+    bool drop_remainder; /* of the training: a last batch with fewer rows is left out */
+    hr_run_config run;
+    hr__text identity;
+    result *results; /* of the last evaluation */
+    int result_count;
+};
+
+/* training_model.c, training_head.c, training_train.c: one section each, or a part of one. */
+hr_status hr__training_read_model(hr_training *t, const hr__node *root, const hr_training_opts *o, hr_error *err);
+/* The head of `named` ("class", "regression", or a kind), by the keys of `map`; the other keys that may stand there are
+ * `others`. hr__training_head_free also after a failure. */
+hr_status hr__training_read_head(hr_training *t, const hr__node *map, const char *named, const char *const *others,
+                                 hr_error *err);
+/* The same for the mapping `head:` of an estimator of any head. */
+hr_status hr__training_read_head_section(hr_training *t, const hr__node *model, hr_error *err);
+hr_head *hr__training_head_new(const hr_training *t); /* NULL: no memory */
+void hr__training_head_free(hr__training_head *head);
+hr_status hr__training_read_train(hr_training *t, const hr__node *root, const hr_training_opts *o, hr_error *err);
+
+/* training_input.c: what must be parsed. */
+hr_status hr__training_make_specs(hr_training *t, hr_error *err);
+const char *hr__training_label(const hr_training *t);
+/* The names of all files as strings [n]: hr_tensor_clear. */
+hr_status hr__training_file_names(const hr_file_list *files, hr_tensor *out, hr_error *err);
+
+#endif
