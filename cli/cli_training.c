@@ -4,10 +4,25 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { MOST_SETS = 256 };
+
+/* 0, or the exit code. */
+static int read_sets(const command_call *call, const char *set[MOST_SETS], int *count)
+{
+    *count = flag_count(call, "set");
+    if (*count > MOST_SETS) return usage_error(call, "--set: expected at most %d, found %d", MOST_SETS, *count);
+    for (int i = 0; i < *count; i++) set[i] = flag_nth(call, "set", i);
+    return 0;
+}
+
 int open_training(const command_call *call, hr_training **out)
 {
+    const char *set[MOST_SETS];
+    int sets;
     hr_error err = {0};
     int64_t seed = flag_number(call, "seed", 0);
+    const int wrong = read_sets(call, set, &sets);
+    if (wrong != 0) return wrong;
     hr_training_opts o = {.struct_size = sizeof o,
                           .data = flag_text(call, "data"),
                           .model_dir = flag_text(call, "model-dir"),
@@ -15,28 +30,15 @@ int open_training(const command_call *call, hr_training **out)
                           .seed = flag_given(call, "seed") ? &seed : NULL,
                           .epochs = flag_number(call, "epochs", 0),
                           .batch_size = flag_number(call, "batch-size", 0),
-                          .max_steps = flag_number(call, "steps", 0)};
+                          .max_steps = flag_number(call, "steps", 0),
+                          .set = set,
+                          .set_count = sets};
     if (o.batch_size > 1 << 24)
         return usage_error(call, "--batch-size: expected at most %d, found %" PRId64, 1 << 24, o.batch_size);
     if (hr_training_open_with(call_argument(call, 0), &o, out, &err) == HR_OK) return 0;
     if (strcmp(err.kind ? err.kind : "", "training.estimator") == 0)
         return usage_error(call, "--estimator: %s", err.text);
     return failed(call, &err);
-}
-
-int check_eval_files(const command_call *call, const hr_training *t, const char *verb)
-{
-    hr_error err = {0};
-    hr_file_list files = {0};
-    const char *pattern = hr_training_eval_files(t);
-    hr_status st = HR_OK;
-    if (!pattern)
-        st = hr_fail(&err, HR_INVALID_ARGUMENT, "cli.eval_files",
-                     "%s: train: expected a key 'eval_files': the records to %s", call_argument(call, 0), verb);
-    else if (hr_match_files(pattern, &files, NULL) == HR_OK) /* the reader reports why not */
-        st = need_tfrecords(&files, &err);
-    hr_file_list_clear(&files);
-    return st == HR_OK ? 0 : failed(call, &err);
 }
 
 static int open_pipeline(const command_call *call, input *out)
@@ -47,9 +49,13 @@ static int open_pipeline(const command_call *call, input *out)
         if (flag_given(call, of_training[i]))
             return usage_error(call, "--%s: expected it of a training, found a pipeline; change the file",
                                of_training[i]);
+    const char *set[MOST_SETS];
+    int sets;
+    const int wrong = read_sets(call, set, &sets);
+    if (wrong != 0) return wrong;
     *out = (input){.seed = (uint64_t)flag_number(call, "seed", 0)};
-    const hr_status st =
-        hr_pipeline_from_file(call_argument(call, 0), &out->dataset, &err, .data = flag_text(call, "data"));
+    const hr_status st = hr_pipeline_from_file(call_argument(call, 0), &out->dataset, &err,
+                                               .data = flag_text(call, "data"), .set = set, .set_count = sets);
     return st == HR_OK ? 0 : failed(call, &err);
 }
 

@@ -10,8 +10,10 @@
         {FLAG_TEXT, "model-dir", 'm', "DIR", "folder of checkpoints and event files; default: the file's, or model"},  \
         {FLAG_TEXT, "estimator", 0, "ESTIMATOR", "another kind of model, of the same columns"},                        \
         {FLAG_NUMBER, "seed", 0, "N", "overrides the file's"}, {FLAG_COUNT, "epochs", 0, "N", "overrides the file's"}, \
+        {FLAG_COUNT, "batch-size", 0, "N", "overrides the file's"},                                                    \
     {                                                                                                                  \
-        FLAG_COUNT, "batch-size", 0, "N", "overrides the file's"                                                       \
+        FLAG_REPEATED, "set", 0, "KEY=VALUE",                                                                          \
+            "a value in the place of the file's, as train.learning_rate=0.01; may be repeated"                         \
     }
 
 /* Opens the file that the first argument names. 0, or the exit code. */
@@ -29,7 +31,5 @@ typedef struct input {
 /* Opens the pipeline if --pipeline asks for it, or if the file describes nothing else. 0, or the exit code. */
 int open_input(const command_call *call, input *out);
 void close_input(input *in); /* when the dataset is gone */
-/* The file names TFRecords to `verb`: 0, or the exit code. */
-int check_eval_files(const command_call *call, const hr_training *t, const char *verb);
 
 #endif

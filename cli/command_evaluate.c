@@ -1,163 +1,161 @@
-/* headrace evaluate: a trained model on the rows it has not seen. Accuracy, AUC, log loss are exact, in float64, from
- * the probabilities of all rows; the estimator's own metrics go to the event file. */
-#include "cli/json_line.h"
+/* headrace evaluate: a trained model on rows that it has not seen. */
 #include "cli/cli_training.h"
+#include "cli/json_line.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct scoring {
-    hr_binary_scores *scores;
-    progress bar;
-    int64_t rows;
-} scoring;
-
-static hr_status score(const hr_element *element, const char *const *names, const hr_tensor *predictions, int count,
-                       void *user, hr_error *err)
-{
-    scoring *s = user;
-    const hr_tensor *label = NULL, *logistic = NULL;
-    const hr_schema *schema = hr_element_schema(element);
-    interrupt_at_once(NULL);
-    HR_TRY(check_interrupt(err));
-    for (int i = 0; i < schema->fields && !label; i++)
-        if (schema->field[i].label && !(label = hr_get_at(element, i))) return hr_no_memory(err, "labels");
-    for (int i = 0; i < count; i++)
-        if (strcmp(names[i], "logistic") == 0) logistic = &predictions[i];
-    if (!label || !logistic || label->count != logistic->count ||
-        (label->dtype != HR_INT64 && label->dtype != HR_FLOAT))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "cli.label", "expected a number as label for each prediction");
-    float *wide = hr_malloc(sizeof *wide * (size_t)label->count);
-    if (!wide) return hr_no_memory(err, "labels");
-    for (int64_t i = 0; i < label->count; i++)
-        wide[i] = label->dtype == HR_FLOAT ? ((const float *)label->data)[i] : (float)((const int64_t *)label->data)[i];
-    hr_status st = hr_binary_scores_add(s->scores, wide, logistic->data, label->count, err);
-    hr_free(wide);
-    s->rows += label->count;
-    progress_count(&s->bar, -1, s->rows, "rows");
-    return st;
-}
-
 /* ---- results by name ---- */
 
-enum { FIGURES = 8, FRACTIONS = 6 /* the others are counts */ };
-static const char *const figure_name[FIGURES] = {
-    "accuracy", "auc", "auc_precision_recall", "log_loss", "label/mean", "prediction/mean", "rows", "global_step"};
+static bool is_count(const char *name) { return strcmp(name, "rows") == 0 || strcmp(name, "global_step") == 0; }
 
-static void list_figures(const hr_binary_result *r, const hr_estimator *e, double *value)
+static void evaluate_print_text(const hr_training *t)
 {
-    const double list[FIGURES] = {r->accuracy,      r->auc,
-                                  r->auc_pr,        r->log_loss,
-                                  r->label_mean,    r->prediction_mean,
-                                  (double)r->count, hr_estimator_result(e, "global_step")};
-    memcpy(value, list, sizeof list);
-}
-
-static void evaluate_print_text(const double *value)
-{
-    for (int i = 0; i < FIGURES; i++)
-        if (i < FRACTIONS)
-            printf("  %-22s %10.5f\n", figure_name[i], value[i]);
+    for (int i = 0; i < hr_training_results(t); i++) {
+        const char *name = hr_training_result_name(t, i);
+        const double value = hr_training_result(t, name);
+        if (is_count(name))
+            printf("  %-22s %10s\n", name, with_commas((int64_t)value));
         else
-            printf("  %-22s %10s\n", figure_name[i], with_commas((int64_t)value[i]));
+            printf("  %-22s %10.5f\n", name, value);
+    }
 }
 
-static void evaluate_print_as_json(const double *value)
+static void evaluate_print_as_json(const hr_training *t)
 {
     json_line top;
     json_begin(&top);
-    for (int i = 0; i < FIGURES; i++)
-        if (i < FRACTIONS)
-            json_number(&top, figure_name[i], value[i]);
+    for (int i = 0; i < hr_training_results(t); i++) {
+        const char *name = hr_training_result_name(t, i);
+        const double value = hr_training_result(t, name);
+        if (is_count(name))
+            json_count(&top, name, (int64_t)value);
         else
-            json_count(&top, figure_name[i], (int64_t)value[i]);
+            json_number(&top, name, value);
+    }
     json_end(&top);
 }
 
 /* ---- bounds: "--at-least auc=0.783" ---- */
 
 typedef struct bound {
-    int figure;
+    char name[128];
     double value;
 } bound;
 
 /* 0, or the exit code of a wrong command line. */
-static int read_bound(const command_call *call, const char *name, const char *text, bound *out)
+static int read_bound(const command_call *call, const char *flag, const char *text, bound *out)
 {
-    char word[64] = "", *end = NULL;
+    char *end = NULL;
     const char *equals = strchr(text, '=');
-    if (equals) snprintf(word, sizeof word, "%.*s", (int)(equals - text), text);
+    if (equals) snprintf(out->name, sizeof out->name, "%.*s", (int)(equals - text), text);
     if (equals) out->value = strtod(equals + 1, &end);
     if (!equals || end == equals + 1 || *end || isnan(out->value))
-        return usage_error(call, "--%s: expected NAME=NUMBER, found \"%s\"", name, text);
-    for (out->figure = 0; out->figure < FIGURES; out->figure++)
-        if (strcmp(figure_name[out->figure], word) == 0) return 0;
-    const char *near = hr_suggest(word, figure_name, FIGURES);
-    return usage_error(call, "--%s: there is no figure '%s'%s%s%s", name, word, near ? "; did you mean '" : "",
+        return usage_error(call, "--%s: expected NAME=NUMBER, found \"%s\"", flag, text);
+    return 0;
+}
+
+/* The results have this name; 0, or the exit code. */
+static int find_bound(const command_call *call, const char *flag, const hr_training *t, const char *word)
+{
+    enum { MOST = 128 };
+    const char *names[MOST];
+    int count = 0;
+    for (; count < hr_training_results(t) && count < MOST; count++) {
+        names[count] = hr_training_result_name(t, count);
+        if (strcmp(names[count], word) == 0) return 0;
+    }
+    const char *near = hr_suggest(word, names, count);
+    return usage_error(call, "--%s: there is no figure '%s'%s%s%s", flag, word, near ? "; did you mean '" : "",
                        near ? near : "", near ? "'?" : "");
 }
 
-/* `value` NULL: only whether the bounds are well written. What misses its bound is said. */
-static int check_bounds(const command_call *call, const char *name, const double *value)
+/* What misses its bound is said. */
+static int compare_bound(const bound *b, bool min, double value)
+{
+    if (min ? value >= b->value : value <= b->value) return WORKED;
+    fprintf(stderr, "headrace evaluate: %s is %.5f, expected at %s %g\n", b->name, value, min ? "least" : "most",
+            b->value);
+    return FAILED;
+}
+
+/* `t` NULL: only whether the bounds are well written. `measured`: the values are those of an evaluation. */
+static int check_bounds(const command_call *call, const char *flag, const hr_training *t, bool measured)
 {
     int code = WORKED;
-    bool min = strcmp(name, "at-least") == 0;
-    for (int i = 0; i < flag_count(call, name); i++) {
+    for (int i = 0; i < flag_count(call, flag); i++) {
         bound b;
-        int wrong = read_bound(call, name, flag_nth(call, name, i), &b);
-        if (wrong || !value) code = wrong;
-        if (wrong) break;
-        if (!value || (min ? value[b.figure] >= b.value : value[b.figure] <= b.value)) continue;
-        fprintf(stderr, "headrace evaluate: %s is %.5f, expected at %s %g\n", figure_name[b.figure], value[b.figure],
-                min ? "least" : "most", b.value);
-        code = FAILED;
+        int wrong = read_bound(call, flag, flag_nth(call, flag, i), &b);
+        if (!wrong && t) wrong = find_bound(call, flag, t, b.name);
+        if (wrong) return wrong;
+        if (measured && compare_bound(&b, strcmp(flag, "at-least") == 0, hr_training_result(t, b.name)) != WORKED)
+            code = FAILED;
     }
     return code;
 }
 
+static int check_all_bounds(const command_call *call, const hr_training *t, bool measured)
+{
+    const int min = check_bounds(call, "at-least", t, measured);
+    if (min == WRONG_USE) return min;
+    const int max = check_bounds(call, "at-most", t, measured);
+    return max == WRONG_USE || min == WORKED ? max : min;
+}
+
 /* ---- the command ---- */
 
-static hr_status evaluate_measure(hr_estimator *e, hr_training *t, double *value, hr_error *err)
+/* Called after the first batch, too: until then a signal ends the process at once. */
+static bool evaluate_show(int64_t rows, void *user)
 {
-    scoring s = {.scores = hr_binary_scores_new()};
-    hr_binary_result result = {0};
-    if (!s.scores || !e) {
-        hr_binary_scores_free(s.scores);
-        return hr_no_memory(err, "an evaluation");
+    interrupt_at_once(NULL);
+    progress_count(user, -1, rows, "rows");
+    return !interrupted();
+}
+
+/* The files of --files; none: those of the training. */
+static hr_status evaluate_files(const command_call *call, hr_file_list *files, hr_error *err)
+{
+    for (int i = 0; i < flag_count(call, "files"); i++) {
+        hr_file_list some = {0};
+        hr_status st = match_argument(flag_nth(call, "files", i), &some, err);
+        for (int64_t k = 0; k < some.count && st == HR_OK; k++) st = hr_file_list_add(files, some.path[k], err);
+        hr_file_list_clear(&some);
+        HR_TRY(st);
     }
-    progress_start(&s.bar, "evaluating");
-    hr_status st = hr_estimator_evaluate(e, hr_training_eval_input, t, .each = score, .each_user = &s);
-    progress_end(&s.bar);
-    if (st != HR_OK) *err = *hr_estimator_error(e);
-    if (st == HR_OK) st = hr_binary_scores_result(s.scores, &result, err);
-    if (st == HR_OK) list_figures(&result, e, value);
-    hr_binary_scores_free(s.scores);
+    return HR_OK;
+}
+
+static hr_status evaluate_measure(const command_call *call, hr_training *t, hr_error *err)
+{
+    progress bar;
+    hr_file_list files = {0};
+    hr_status st = evaluate_files(call, &files, err);
+    progress_start(&bar, "evaluating");
+    if (st == HR_OK)
+        st =
+            hr_training_evaluate(t, err, .files = files.count ? &files : NULL, .progress = evaluate_show, .user = &bar);
+    progress_end(&bar);
+    hr_file_list_clear(&files);
     return st;
 }
 
 static int evaluate(const command_call *call, hr_training *t)
 {
     hr_error err = {0};
-    double value[FIGURES];
-    const int code = check_eval_files(call, t, "evaluate on");
-    if (code != 0) return code;
-    hr_estimator *e = hr_training_estimator(t);
-    hr_status st = evaluate_measure(e, t, value, &err);
-    hr_estimator_free(e);
-    if (st != HR_OK) return failed(call, &err);
-    flag_given(call, "json") ? evaluate_print_as_json(value) : evaluate_print_text(value);
-    int min = check_bounds(call, "at-least", value), max = check_bounds(call, "at-most", value);
-    return min == WORKED ? max : min;
+    const int wrong = hr_training_results(t) ? check_all_bounds(call, t, false) : WORKED;
+    if (wrong != WORKED) return wrong;
+    if (evaluate_measure(call, t, &err) != HR_OK) return failed(call, &err);
+    flag_given(call, "json") ? evaluate_print_as_json(t) : evaluate_print_text(t);
+    return check_all_bounds(call, t, true);
 }
 
 static int evaluate_run(command_call *call)
 {
     hr_training *t;
-    int code = check_bounds(call, "at-least", NULL);
-    if (code == WORKED) code = check_bounds(call, "at-most", NULL);
+    int code = check_all_bounds(call, NULL, false);
     if (code != WORKED) return code;
     catch_interrupt();
-    interrupt_at_once("evaluate"); /* until rows come: see score() */
+    interrupt_at_once("evaluate"); /* until rows come: see evaluate_show() */
     code = open_training(call, &t);
     if (code != WORKED) return code;
     code = evaluate(call, t);
@@ -167,6 +165,7 @@ static int evaluate_run(command_call *call)
 
 static const flag flags[] = {
     TRAINING_FLAGS,
+    {FLAG_REPEATED, "files", 0, "PATTERN", "evaluate on these files instead of the eval_files; may be repeated"},
     {FLAG_REPEATED, "at-least", 0, "NAME=X", "exit with 1 if this figure is below X, for example auc=0.78"},
     {FLAG_REPEATED, "at-most", 0, "NAME=X", "exit with 1 if this figure is above X"},
     {FLAG_SWITCH, "json", 0, NULL, "one line of JSON"},
@@ -176,10 +175,12 @@ static const flag flags[] = {
 const command command_evaluate = {
     .name = "evaluate",
     .arguments = "FILE.yaml",
-    .summary = "measures a trained model on the evaluation files",
-    .text = "Evaluates the newest complete checkpoint on the eval_files. Accuracy (threshold 0.5), the areas under "
-            "both curves and log loss are computed exactly, from the probabilities of all rows. The estimator's own "
-            "metrics are written to MODEL_DIR/eval, for TensorBoard.",
+    .summary = "measures a trained model on rows that it has not seen",
+    .text =
+        "Evaluates the newest complete checkpoint on the eval_files, or on those of --files. Of a binary classifier "
+        "without weights, accuracy (threshold 0.5), the areas under both curves and log loss are computed exactly, "
+        "from the probabilities of all rows; of other models the estimator's metrics are printed. Those are "
+        "written to MODEL_DIR/eval, for TensorBoard.",
     .examples =
         "  headrace evaluate flights.yaml --data data --model-dir data/model\n"
         "  headrace evaluate flights.yaml -d data -m data/model --at-least auc=0.783 --at-most log_loss=0.446\n",

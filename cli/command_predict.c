@@ -1,76 +1,44 @@
-/* headrace predict: the probability of each record, a line each, in the order of the files. */
+/* headrace predict: what a model says of each row, in the order of the files. */
 #include "cli/cli_training.h"
-#include <string.h>
 #include <unistd.h>
 
-typedef struct printing {
+/* Called after the first batch, too: until then a signal ends the process at once. */
+static bool predict_show(int64_t rows, void *user)
+{
+    interrupt_at_once(NULL);
+    progress_count(user, -1, rows, "rows");
+    return !interrupted();
+}
+
+static hr_status predict_rows(const command_call *call, hr_training *t, const hr_file_list *files, hr_error *err)
+{
     progress bar;
-    int64_t rows;
-} printing;
-
-static hr_status print_batch(const hr_element *element, const char *const *names, const hr_tensor *predictions,
-                             int count, void *user, hr_error *err)
-{
-    printing *p = user;
-    (void)element;
-    for (int i = 0; i < count; i++) {
-        if (strcmp(names[i], "logistic") != 0) continue;
-        const float *value = predictions[i].data;
-        for (int64_t r = 0; r < predictions[i].count; r++)
-            if (printf("%.9g\n", (double)value[r]) < 0) return output_error(err);
-        p->rows += predictions[i].count;
-    }
-    progress_count(&p->bar, -1, p->rows, "rows");
-    return HR_OK;
-}
-
-/* The names after the training file as strings. Gives *out. */
-static hr_status named_files(const command_call *call, hr_tensor *out, hr_error *err)
-{
-    hr_file_list files;
-    HR_TRY(match_arguments_from(call, 1, call_arguments(call), &files, err));
-    hr_status st = need_tfrecords(&files, err);
-    hr_view *name = st == HR_OK ? hr_calloc((size_t)files.count + 1, sizeof *name) : NULL;
-    if (st == HR_OK && !name) st = hr_no_memory(err, "names of files");
-    for (int64_t i = 0; name && i < files.count; i++)
-        name[i] = (hr_view){files.path[i], (int64_t)strlen(files.path[i])};
-    if (st == HR_OK) st = hr_tensor_strings(out, HR_SHAPE(files.count), name, err);
-    hr_free(name);
-    hr_file_list_clear(&files);
-    return st;
-}
-
-static hr_status predict_rows(hr_training *t, const hr_tensor *files, hr_error *err)
-{
-    printing p = {0};
-    hr_training_predicted predicted = {t, files};
-    hr_estimator *e = hr_training_estimator(t);
-    if (!e) return hr_no_memory(err, "an estimator");
-    progress_start(&p.bar, "predicting");
-    p.bar.watched &= !isatty(STDOUT_FILENO); /* where the lines themselves can be watched */
-    const hr_status st = hr_estimator_predict(e, hr_training_predict_input, &predicted, print_batch, &p);
-    progress_end(&p.bar);
-    if (st != HR_OK) *err = *hr_estimator_error(e);
-    hr_estimator_free(e);
+    const char *out = flag_text(call, "output");
+    progress_start(&bar, "predicting");
+    bar.watched &= (out && !is_standard_output(out)) || !isatty(STDOUT_FILENO); /* else the lines can be watched */
+    const hr_status st =
+        hr_training_predict(t, out ? out : "-", err, .files = files, .columns = flag_text(call, "columns"),
+                            .to = flag_text(call, "to"), .progress = predict_show, .user = &bar);
+    progress_end(&bar);
     return st;
 }
 
 static int predict(const command_call *call, hr_training *t)
 {
     hr_error err = {0};
-    hr_tensor files = {0};
+    hr_file_list files = {0};
     const bool named = call_arguments(call) > 1;
-    const int code = named ? 0 : check_eval_files(call, t, "predict");
-    if (code != 0) return code;
-    hr_status st = named ? named_files(call, &files, &err) : HR_OK;
-    if (st == HR_OK) st = predict_rows(t, named ? &files : NULL, &err);
-    hr_tensor_clear(&files);
+    hr_status st = named ? match_arguments_from(call, 1, call_arguments(call), &files, &err) : HR_OK;
+    if (st == HR_OK) st = predict_rows(call, t, named ? &files : NULL, &err);
+    hr_file_list_clear(&files);
     return st == HR_OK ? WORKED : failed(call, &err);
 }
 
 static int predict_run(command_call *call)
 {
     hr_training *t;
+    catch_interrupt();
+    interrupt_at_once("predict"); /* until rows come: see predict_show() */
     int code = open_training(call, &t);
     if (code != WORKED) return code;
     code = predict(call, t);
@@ -78,18 +46,29 @@ static int predict_run(command_call *call)
     return code;
 }
 
-static const flag flags[] = {TRAINING_FLAGS, {0}};
+static const flag flags[] = {
+    TRAINING_FLAGS,
+    {FLAG_TEXT, "columns", 0, "NAMES", "fields of the rows and predictions: id,probabilities,class_ids"},
+    {FLAG_TEXT, "to", 0, "FORMAT", "the format of the output; default: by its name, else csv"},
+    {FLAG_TEXT, "output", 'o', "OUT", "the file to write; default: standard output"},
+    {0},
+};
 
 const command command_predict = {
     .name = "predict",
-    .arguments = "FILE.yaml [RECORDS...]",
-    .summary = "prints a trained model's probability for each row",
-    .text = "Prints the probability of class 1 for each record, one on each line. The records are those of the given "
-            "TFRecords, or those of the training file's eval_files, file by file in the order of their names, as "
-            "`headrace show` prints them. Records need no label: convert takes a CSV without the label's column, with "
-            "the schema of the training. The newest complete checkpoint is used.",
+    .arguments = "FILE.yaml [ROWS...]",
+    .summary = "writes what a trained model says of each row",
+    .text = "Writes a line for each row: of a binary classifier the probability of class 1, of others the class, the "
+            "number or the probabilities. With --columns it is a CSV with a header, lines of JSON or TFRecords of the "
+            "columns that are named: fields of the rows, also ones that the model does not see, and predictions: "
+            "logits, logistic, probabilities, class_ids, classes, predictions. In a CSV a prediction of several "
+            "numbers is NAME_0, NAME_1, ...\n\nThe rows are those of the given files, or those of the training file's "
+            "eval_files, file by file in the order of their names. They need no label. With fields among the columns, "
+            "files are read twice, so they cannot be pipes. The newest complete checkpoint is used.",
     .examples = "  headrace predict flights.yaml --data data --model-dir data/model > probabilities.txt\n"
-                "  headrace predict flights.yaml -d data -m data/model 'new/*.tfrecord' > probabilities.txt\n",
+                "  headrace predict flights.yaml -d data -m data/model 'new/*.tfrecord' > probabilities.txt\n"
+                "  headrace predict flights.yaml -d data -m data/model --columns row,probabilities,class_ids -o "
+                "out.csv\n",
     .flags = flags,
     .min_arguments = 1,
     .max_arguments = -1,

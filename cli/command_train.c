@@ -4,25 +4,21 @@
 #include <headrace/io.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 /* ---- the line that is drawn while it runs ---- */
 
 typedef struct watch {
     progress bar;
-    int64_t total, batch; /* total: steps there will be, 0: unknown */
     bool runs;
-    double started;
     float loss; /* of a moment ago */
 } watch;
 
-static void train_draw(watch *w, int64_t first, int64_t step)
+static void train_draw(watch *w, const hr_training_progress *now)
 {
     char detail[160];
-    double seconds = now_seconds() - w->started, rate = (double)((step - first) * w->batch) / (seconds + 1e-9);
-    snprintf(detail, sizeof detail, "step %s, loss %.4f, %s examples/s", with_commas(step), (double)w->loss,
-             with_commas((int64_t)rate));
-    progress_show(&w->bar, w->total ? (double)step / (double)w->total : -1, detail);
+    snprintf(detail, sizeof detail, "step %s, loss %.4f, %s examples/s", with_commas(now->step), (double)w->loss,
+             with_commas((int64_t)now->examples_per_second));
+    progress_show(&w->bar, now->last_step ? (double)now->step / (double)now->last_step : -1, detail);
 }
 
 /* Called before the first step, too: from then on a signal stops the training between two steps. */
@@ -32,62 +28,12 @@ static bool train_show(const hr_training_progress *now, void *user)
     if (!w->runs) {
         interrupt_at_once(NULL);
         w->runs = true;
-        w->started = now_seconds();
         progress_start(&w->bar, "training");
     } else {
         if (!isnan(now->loss)) w->loss += (now->loss - w->loss) * (now->step - now->first_step < 20 ? 0.5f : 0.02f);
-        if (progress_due(&w->bar)) train_draw(w, now->first_step, now->step);
+        if (progress_due(&w->bar)) train_draw(w, now);
     }
     return !interrupted();
-}
-
-/* ---- how many steps there will be ---- */
-
-enum { SAMPLE = 64 << 20 }; /* bytes that are read to count records: beyond them, the files' sizes tell */
-
-static int64_t records_in(const char *path)
-{
-    hr_record_reader *reader;
-    int64_t records = 0;
-    if (hr_record_reader_open(path, NULL, &reader, NULL) != HR_OK) return 0;
-    while (hr_record_skip(reader, 1, NULL) == HR_OK && !interrupted()) records++;
-    hr_record_reader_free(reader);
-    return records;
-}
-
-static int64_t file_size(const char *path)
-{
-    const int64_t size = hr_path_size(path);
-    return size > 0 ? size : 0;
-}
-
-/* Small data is counted; of large data, as many whole files as the sample holds. 0: it cannot be known, or would take
- * too long. */
-static int64_t train_count_records(const hr_file_list *files)
-{
-    int64_t records = 0, counted = 0;
-    const int64_t total = hr_paths_size(files);
-    if (total < 0) return 0; /* what is read once is left for the training */
-    for (int64_t i = 0; i < files->count && counted + file_size(files->path[i]) <= SAMPLE; i++) {
-        records += records_in(files->path[i]);
-        counted += file_size(files->path[i]);
-    }
-    return counted ? (int64_t)((double)records * ((double)total / (double)counted) + 0.5) : 0;
-}
-
-/* 0: unknown. Fails if there are no files at all, or CSV, before a folder is made for the model. */
-static hr_status expected_steps(const hr_training *t, int64_t *steps, hr_error *err)
-{
-    hr_file_list files = {0};
-    int64_t epochs = hr_training_epochs(t), max = hr_training_max_steps(t), batch = hr_training_batch_size(t);
-    HR_TRY(hr_match_files(hr_training_files(t), &files, err));
-    const hr_status st = need_tfrecords(&files, err);
-    int64_t rows = 0;
-    if (epochs >= 0 && st == HR_OK && __builtin_mul_overflow(train_count_records(&files), epochs, &rows)) rows = 0;
-    hr_file_list_clear(&files);
-    *steps = rows / batch + (rows % batch != 0);
-    if (max && (!*steps || max < *steps)) *steps = max;
-    return st;
 }
 
 /* ---- what it came to ---- */
@@ -129,11 +75,10 @@ static void train_print_as_json(const hr_training *t, const hr_train_result *r)
 
 static int train(const command_call *call, hr_training *t)
 {
-    watch w = {.batch = hr_training_batch_size(t)};
+    watch w = {.runs = false};
     hr_error err = {0};
     hr_train_result result = {0};
-    hr_status st = expected_steps(t, &w.total, &err);
-    if (st == HR_OK) st = hr_training_train(t, &result, &err, .progress = train_show, .user = &w);
+    const hr_status st = hr_training_train(t, &result, &err, .progress = train_show, .user = &w);
     progress_end(&w.bar);
     const int code = st == HR_OK ? WORKED : failed(call, &err);
     if (st == HR_OK && flag_given(call, "json"))

@@ -145,13 +145,15 @@ hr_status hr_pipeline_from_file_with(const char *path, const hr_pipeline_from_fi
 {
     hr__config *config;
     hr_dataset *ds = NULL;
-    hr__pipeline_context c = {.data = HR_OPTIONS(hr_pipeline_from_file_opts, opts).data, .file = {.label = -1}};
+    const hr_pipeline_from_file_opts o = HR_OPTIONS(hr_pipeline_from_file_opts, opts);
+    hr__pipeline_context c = {.data = o.data, .file = {.label = -1}};
     if (out) *out = NULL;
     if (!path || !out)
         return hr_fail(err, HR_INVALID_ARGUMENT, "pipeline.argument", "pipeline: expected %s, got NULL",
                        path ? "where to put it" : "the name of a file");
     HR_TRY(hr__config_open(path, &config, err));
-    const hr_status st = read_pipeline(&c, hr__config_root(config), &ds, err);
+    hr_status st = hr__config_set_all(config, o.set, o.set_count, err);
+    if (st == HR_OK) st = read_pipeline(&c, hr__config_root(config), &ds, err);
     if (st == HR_OK)
         *out = ds;
     else

@@ -28,6 +28,9 @@ extern "C" {
 typedef struct hr_pipeline_from_file_opts {
     size_t struct_size;
     const char *data; /* the folder to which relative file names refer; default: the current one */
+    /* Values of the file by their paths, as in hr_training_opts: "pipeline[3].batch=512". */
+    const char *const *set;
+    int set_count;
 } hr_pipeline_from_file_opts;
 
 /* Gives the dataset of the file's `pipeline:` section in *out; NULL after a failure. Messages have the line and column

@@ -285,7 +285,7 @@ it_refuses_labels_of_other_classes() {
     refused 1 "record 2: label 'y': expected 0 or 1"
     sed 's/float: .x./string: [y]/; s/int64: .y./float: [x]/' two.yaml >text.yaml
     headrace train text.yaml -m text
-    refused 1 "text.yaml:4:10: schema.label: expected a field of numbers from 0 to 1, but 'y' is a string"
+    refused 1 "text.yaml:4:10: schema.label: expected a field of numbers, but 'y' is a string; name its classes in model.label_vocabulary"
     absent text
 }
 

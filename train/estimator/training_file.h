@@ -5,13 +5,12 @@
  *     hr_train_result result;
  *     hr_status st = hr_training_open("flights.yaml", &training, &err, .data = "/data/flights");
  *     if (st == HR_OK) st = hr_training_train(training, &result, &err, .progress = show);
+ *     if (st == HR_OK) st = hr_training_evaluate(training, &err);
+ *     if (st == HR_OK) printf("auc %.3f\n", hr_training_result(training, "auc"));
+ *     if (st == HR_OK) st = hr_training_predict(training, "predictions.csv", &err, .columns = "id,probabilities");
  *     hr_training_free(training);
  *
- * To evaluate and predict, use the training's estimator with its input functions:
- *
- *     hr_estimator *e = hr_training_estimator(training);
- *     st = hr_estimator_evaluate(e, hr_training_eval_input, training);
- *     hr_estimator_free(e); */
+ * For loops of your own there are the training's estimator and its input functions. */
 #ifndef HR_TRAINING_FILE_H
 #define HR_TRAINING_FILE_H
 
@@ -55,6 +54,8 @@ HR_API void hr_training_free(hr_training *t); /* NULL: nothing. Free estimators 
 typedef struct hr_training_progress {
     int64_t first_step, step; /* global_step at the start of this run, and now */
     float loss;               /* of the last step; NaN: no step was made */
+    int64_t last_step;        /* the step that it will end at, an estimate where files are large; 0: unknown */
+    double examples_per_second, seconds_left; /* at the pace of this run so far; NaN: unknown */
 } hr_training_progress;
 
 typedef struct hr_training_train_opts {
@@ -73,6 +74,57 @@ HR_API hr_status hr_training_train_with(hr_training *t, const hr_training_train_
     HR_TRAINING_TRAIN_(t, result, __VA_ARGS__, .struct_size = sizeof(hr_training_train_opts))
 #define HR_TRAINING_TRAIN_(t, result, err, ...)                                                                        \
     hr_training_train_with((t), &(hr_training_train_opts){__VA_ARGS__}, (result), (err))
+
+/* ---- evaluating ---- */
+
+typedef struct hr_training_evaluate_opts {
+    size_t struct_size;
+    const hr_file_list *files; /* default: eval_files. Borrowed for the call */
+    /* Called after each batch with the rows so far. False ends the evaluation: HR_CANCELLED. */
+    bool (*progress)(int64_t rows, void *user);
+    void *user;
+} hr_training_evaluate_opts;
+
+/* Evaluates the newest complete checkpoint on the files. Of a binary classifier whose rows have no weights, accuracy
+ * (threshold 0.5), the areas under both curves and log loss are exact, in float64, from the probabilities of all rows;
+ * of other models the results are the estimator's metrics. All of these are written to <model_dir>/eval. Errors:
+ * training.eval_files, and those of hr_estimator_evaluate. */
+HR_API hr_status hr_training_evaluate_with(hr_training *t, hr_error *err, const hr_training_evaluate_opts *opts);
+#define hr_training_evaluate(...)                                                                                      \
+    HR_CALL2_(hr_training_evaluate_with, hr_training_evaluate_opts, __VA_ARGS__,                                       \
+              .struct_size = sizeof(hr_training_evaluate_opts))
+/* The results of the last evaluation, with "rows" and "global_step". NaN or NULL: there is no such result. Where the
+ * names are known before, they are there before, with values that are NaN. */
+HR_API double hr_training_result(const hr_training *t, const char *name);
+HR_API int hr_training_results(const hr_training *t);
+HR_API const char *hr_training_result_name(const hr_training *t, int i);
+
+/* ---- predicting ---- */
+
+typedef struct hr_training_predict_opts {
+    size_t struct_size;
+    const hr_file_list *files; /* default: eval_files. Borrowed for the call */
+    /* Fields of the rows, also those that the model does not see, and predictions, by their names with commas between
+     * them: "id,probabilities,class_ids". A name that is both means the field. Default: the prediction that the model
+     * is for, a line for each row, without a header: logistic (the probability of class 1), classes, predictions, or
+     * probabilities. */
+    const char *columns;
+    /* "csv", "jsonl" or "tfrecord"; default: by the name of the output, else csv. With .columns. A prediction of several
+     * numbers is NAME_0, NAME_1, ... in a CSV, and a list elsewhere. */
+    const char *to;
+    bool (*progress)(int64_t rows, void *user); /* as of an evaluation */
+    void *user;
+} hr_training_predict_opts;
+
+/* Writes a line or record for each row of the files, in their order, into the file `out` ("-": standard output), which
+ * has its name when all is written. Numbers are written exactly. Rows need no label. With fields among the columns the
+ * files are read twice, so they may not be pipes. Errors: training.eval_files, training.columns, training.format, those
+ * of hr_estimator_predict, and of writing. */
+HR_API hr_status hr_training_predict_with(hr_training *t, const char *out, hr_error *err,
+                                          const hr_training_predict_opts *opts);
+#define hr_training_predict(...)                                                                                       \
+    HR_CALL3_(hr_training_predict_with, hr_training_predict_opts, __VA_ARGS__,                                         \
+              .struct_size = sizeof(hr_training_predict_opts))
 
 /* ---- its estimator and its input, for loops of your own ---- */
 

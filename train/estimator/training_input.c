@@ -64,6 +64,13 @@ hr_dataset *hr_training_input(void *user)
     return input_parse(t, ds, true, t->drop_remainder);
 }
 
+/* One file after the other, so that lines of output follow their rows. */
+static hr_dataset *input_rows_in_order(const hr_training_predicted *p)
+{
+    hr_dataset *ds = p->files ? hr_from_tensor_slices(p->files, NULL, 1) : hr_list_files(p->training->eval_files);
+    return hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 1);
+}
+
 /* Records that are scored are all scored. */
 hr_dataset *hr_training_eval_input(void *user)
 {
@@ -73,13 +80,40 @@ hr_dataset *hr_training_eval_input(void *user)
     return input_parse(t, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length), true, false);
 }
 
-/* One file after the other, so that lines of output follow their records. */
+hr_dataset *hr__training_scored_input(void *user)
+{
+    const hr_training_predicted *p = user;
+    if (!p->files) return hr_training_eval_input((void *)(uintptr_t)p->training);
+    return input_parse(p->training, input_rows_in_order(p), true, false);
+}
+
 hr_dataset *hr_training_predict_input(void *user)
 {
     const hr_training_predicted *p = user;
     if (!p || !p->training) return hr_list_files(NULL);
-    hr_dataset *ds = p->files ? hr_from_tensor_slices(p->files, NULL, 1) : hr_list_files(p->training->eval_files);
-    return input_parse(p->training, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 1), false, false);
+    return input_parse(p->training, input_rows_in_order(p), false, false);
+}
+
+hr_dataset *hr__training_fields_input(const hr_training_predicted *p, const char *const *names, int count)
+{
+    const hr_schema *schema = &p->training->schema;
+    hr_feature *feature = hr_calloc((size_t)count + 1, sizeof *feature);
+    hr_dataset *ds = hr_batch(input_rows_in_order(p), p->training->batch_size);
+    for (int i = 0; feature && i < count; i++)
+        for (int f = 0; f < schema->fields; f++)
+            if (strcmp(schema->field[f].name, names[i]) == 0)
+                feature[i] = (hr_feature){.key = names[i], .kind = HR_RAGGED_FEATURE, .dtype = schema->field[f].dtype};
+    const hr_parse_spec spec = {feature, feature ? count : 0};
+    ds = hr_parse_example(ds, &spec);
+    hr_free(feature);
+    return ds;
+}
+
+hr_status hr__training_need_files(const hr_training *t, const hr_file_list *files, const char *verb, hr_error *err)
+{
+    if (files || t->eval_files) return HR_OK;
+    return hr__node_fail(hr__node_get(hr__config_root(t->config), "train"), err, HR_INVALID_ARGUMENT,
+                         "training.eval_files", "expected a key 'eval_files': the rows to %s", verb);
 }
 
 hr_status hr__training_file_names(const hr_file_list *files, hr_tensor *out, hr_error *err)

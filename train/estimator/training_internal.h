@@ -74,6 +74,12 @@ hr_status hr__training_read_train(hr_training *t, const hr__node *root, const hr
 /* training_input.c: what must be parsed. */
 hr_status hr__training_make_specs(hr_training *t, hr_error *err);
 const char *hr__training_label(const hr_training *t);
+/* Refuses a training without eval_files where none are given: training.eval_files. */
+hr_status hr__training_need_files(const hr_training *t, const hr_file_list *files, const char *verb, hr_error *err);
+/* Like hr_training_predict_input, with labels. */
+hr_dataset *hr__training_scored_input(void *user);
+/* The fields of these names, as lists: the rows and batches of hr_training_predict_input. */
+hr_dataset *hr__training_fields_input(const hr_training_predicted *p, const char *const *names, int count);
 /* The names of all files as strings [n]: hr_tensor_clear. */
 hr_status hr__training_file_names(const hr_file_list *files, hr_tensor *out, hr_error *err);
 

@@ -1,15 +1,75 @@
 /* A training by its file, from its first step to its last: the estimator's loop, with a hook that tells of each step. */
+#include "train/estimator/training_internal.h"
+#include <headrace/convert.h>
 #include <headrace/hooks.h>
-#include <headrace/training_file.h>
 #include <math.h>
+#include <time.h>
 
 typedef struct training_run {
     hr_training_train_opts opts;
     hr_training_progress now;
+    int64_t batch_size;
+    double started;
 } training_run;
+
+/* ---- how many steps there will be ---- */
+
+enum { SAMPLE = 64 << 20 }; /* bytes that are read to count rows: beyond them, the files' sizes tell */
+
+static int64_t training_run_size(const char *path)
+{
+    const int64_t size = hr_path_size(path);
+    return size > 0 ? size : 0;
+}
+
+/* Small data is counted; of large data, as many whole files as the sample holds. 0: it cannot be known, or would take
+ * too long. */
+static int64_t training_run_count_rows(const hr_training *t, const hr_file_list *files)
+{
+    int64_t rows = 0, counted = 0;
+    const int64_t total = hr_paths_size(files);
+    if (total < 0) return 0; /* what is read once is left for the training */
+    for (int64_t i = 0; i < files->count && counted + training_run_size(files->path[i]) <= SAMPLE; i++) {
+        int64_t here = 0;
+        if (hr_count_rows_with(files->path[i], &(hr_row_reader_opts){.struct_size = sizeof(hr_row_reader_opts)}, &here,
+                               NULL) == HR_OK)
+            rows += here;
+        counted += training_run_size(files->path[i]);
+    }
+    (void)t;
+    return counted ? (int64_t)((double)rows * ((double)total / (double)counted) + 0.5) : 0;
+}
+
+/* 0: unknown. Fails if there are no files at all, before a folder is made for the model. */
+static hr_status training_run_expect(const hr_training *t, bool watched, int64_t *steps, hr_error *err)
+{
+    hr_file_list files = {0};
+    int64_t rows = 0;
+    HR_TRY(hr_match_files(t->files, &files, err));
+    if (watched && t->epochs >= 0 && __builtin_mul_overflow(training_run_count_rows(t, &files), t->epochs, &rows))
+        rows = 0;
+    hr_file_list_clear(&files);
+    *steps = rows / t->batch_size + (rows % t->batch_size != 0 && !t->drop_remainder);
+    if (t->max_steps && (!*steps || t->max_steps < *steps)) *steps = t->max_steps;
+    return HR_OK;
+}
+
+/* ---- the hook ---- */
+
+static double training_run_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
 
 static void training_run_tell(training_run *run, hr_monitored_session *m)
 {
+    hr_training_progress *now = &run->now;
+    const int64_t made = now->step - now->first_step, left = now->last_step - now->step;
+    const double seconds = training_run_clock() - run->started;
+    now->examples_per_second = made > 0 ? (double)(made * run->batch_size) / (seconds + 1e-9) : (double)NAN;
+    now->seconds_left = made > 0 && left >= 0 ? seconds / (double)made * (double)left : (double)NAN;
     if (!run->opts.progress(&run->now, run->opts.user)) hr_request_stop(m);
 }
 
@@ -18,6 +78,7 @@ static hr_status training_run_begin(void *state, hr_monitored_session *m, hr_err
     training_run *run = *(training_run **)state;
     HR_TRY(hr_monitored_step(m, &run->now.first_step, err));
     run->now.step = run->now.first_step;
+    run->started = training_run_clock();
     training_run_tell(run, m);
     return HR_OK;
 }
@@ -55,6 +116,8 @@ hr_status hr_training_train_with(hr_training *t, const hr_training_train_opts *o
     training_run run = {.opts = HR_OPTIONS(hr_training_train_opts, opts), .now.loss = NAN}, *state = &run;
     hr_train_result unwanted;
     if (!t) return hr_fail(err, HR_INVALID_ARGUMENT, "training.argument", "train: expected a training, got NULL");
+    run.batch_size = t->batch_size;
+    HR_TRY(training_run_expect(t, run.opts.progress != NULL, &run.now.last_step, err));
     hr_estimator *e = hr_training_estimator(t);
     if (!e) return hr_no_memory(err, "an estimator");
     hr_hook *hook = run.opts.progress ? hr_hook_new(&training_run_hook, &state) : NULL;
