@@ -73,7 +73,7 @@ it_says_what_a_file_without_eval_files_lacks() {
     sed '/eval_files/d' "$flights_yaml" >f.yaml
     for command in evaluate predict; do
         headrace $command f.yaml --data none --model-dir model
-        refused 1 "f.yaml: train: expected a key 'eval_files'"
+        refused 1 "train: expected a key 'eval_files': the rows to $command"
     done
 }
 

@@ -165,8 +165,8 @@ static hr_status model_read_estimator(hr_training *t, const hr__node *model, con
 
 static hr_status model_read_head(hr_training *t, const hr__node *model, hr_error *err)
 {
-    static const char *const keys[] = {"estimator",
-                                       "head",
+    static const char *const keys[] = {"head", /* of an estimator of any head alone */
+                                       "estimator",
                                        "linear_feature_columns",
                                        "linear_optimizer",
                                        "dnn_optimizer",
@@ -179,7 +179,7 @@ static hr_status model_read_head(hr_training *t, const hr__node *model, hr_error
                                        "v1",
                                        NULL};
     HR_TRY(hr__config_bool(model, "v1", &t->v1, err));
-    if (t->kind->head) return hr__training_read_head(t, model, t->kind->head, keys, err);
+    if (t->kind->head) return hr__training_read_head(t, model, t->kind->head, keys + 1, err);
     HR_TRY(hr__config_check_keys(model, keys, err));
     return hr__training_read_head_section(t, model, err);
 }

@@ -146,6 +146,43 @@ static const mistake mistakes[] = {
     {train, "max_steps: 100", "max_steps: 100\n  max_steps: 7", 22, 3, "max_steps"},
     {model, "[origin, hour]", "[origin, origin]", 12, 27, "origin"},
     {schema, "  label: late\n", "", 2, 3, "label"},
+    {model, "[8, 4]\n", "[8, 4]\n  n_classes: 1\n", 17, 14, "from 2"},
+    {model, "[8, 4]\n", "[8, 4]\n  n_classes: two\n", 17, 14, "two"},
+    {model, "[8, 4]\n", "[8, 4]\n  n_clases: 3\n", 17, 3, "n_classes"},
+    {model, "[8, 4]\n", "[8, 4]\n  n_classes: 3\n  thresholds: [0.5]\n", 11, 3, "thresholds"},
+    {model, "[8, 4]\n", "[8, 4]\n  label_vocabulary: [a]\n", 17, 21, "two classes"},
+    {model, "[8, 4]\n", "[8, 4]\n  label_vocabulary: {a: b}\n", 17, 21, "list"},
+    {model, "[8, 4]\n", "[8, 4]\n  label_vocabulary: [a, b]\n", 17, 21, "a label of strings"},
+    {model, "[8, 4]\n", "[8, 4]\n  label_vocabulary: [a, b, c]\n  n_classes: 4\n", 18, 14, "3"},
+    {model, "[8, 4]\n", "[8, 4]\n  weight_column: wait\n", 17, 18, "field"},
+    {model, "[8, 4]\n", "[8, 4]\n  weight_column: origin\n", 17, 18, "numbers"},
+    {model, "[8, 4]\n", "[8, 4]\n  weight_column: [temp]\n", 17, 18, "a text"},
+    {model, "[8, 4]\n", "[8, 4]\n  weight_column: temp\n", 17, 18, "weight_column"},
+    {model, "[8, 4]\n", "[8, 4]\n  loss_reduction: summ\n", 17, 19, "sum"},
+    {model, "[8, 4]\n", "[8, 4]\n  loss_reduction: mean\n", 17, 19, "sum"},
+    {model, "[8, 4]\n", "[8, 4]\n  thresholds: 0.5\n", 17, 15, "list"},
+    {model, "[8, 4]\n", "[8, 4]\n  thresholds: [1]\n", 17, 16, "between 0 and 1"},
+    {model, "[8, 4]\n", "[8, 4]\n  batch_norm: often\n", 17, 15, "often"},
+    {model, "[8, 4]\n", "[8, 4]\n  v1: 1\n", 17, 7, "true or false"},
+    {model, "[8, 4]\n", "[8, 4]\n  sparse_combiner: summ\n", 17, 20, "sum"},
+    {model, "[8, 4]\n", "[8, 4]\n  label_dimension: 2\n", 17, 3, "unknown key"},
+    {model, "[8, 4]\n", "[8, 4]\n  head: regression\n", 17, 3, "unknown key"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator", 11, 3, "head"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: regresion", 12, 9, "regression"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: [regression]", 12, 9, "one head"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: {}", 12, 9, "one head"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: multi_class", 12, 9, "n_classes"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: {multi_class: {n_classes: 2}}",
+     12, 23, "3 or more"},
+    {model, "dnn_linear_combined_classifier",
+     "dnn_linear_combined_estimator\n  head: {multi_label: {metric_classes: [7]}}", 12, 41, "from 0 to 1"},
+    {model, "dnn_linear_combined_classifier",
+     "dnn_linear_combined_estimator\n  head: {regression: {label_dimension: 0}}", 12, 40, "0"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: {regression: {n_classes: 3}}", 12,
+     23, "unknown key"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_regressor\n  label_dimension: 0", 12, 20, "0"},
+    {train, "16", "16\n  learning_rate: fast", 21, 18, "fast"},
+    {train, "16", "16\n  learning_rate: 0", 21, 18, "above 0"},
     {schema, "label: late", "label: origin", 5, 10, "'origin' is a string"},
 };
 
@@ -218,9 +255,132 @@ static void the_example_is_read(void **state)
     hr_training_free(t);
 }
 
+/* ---- values from outside ---- */
+
+static void values_are_set_before_the_file_is_read(void **state)
+{
+    (void)state;
+    char text[8192];
+    hr_training *t;
+    hr_error err = {0};
+    static const char *const set[] = {"train.batch_size=4", "model.dnn_hidden_units=[3]",
+                                      "model.dnn_optimizer=", "train.learning_rate=0.25"};
+    with_part(text, sizeof text, NULL, NULL);
+    write_file("training.yaml", text, strlen(text));
+    assert_ok(hr_training_open("training.yaml", &t, &err, .set = set, .set_count = 4), &err);
+    assert_int_equal(hr_training_batch_size(t), 4);
+    assert_text_contains(hr_training_identity(t), "\nmodel.dnn_hidden_units[0]=3\n");
+    assert_text_contains(hr_training_identity(t), "\ntrain.learning_rate=0.25\n");
+    assert_text_lacks(hr_training_identity(t), "dnn_hidden_units[1]");
+    hr_training_free(t);
+}
+
+static void wrong_values_from_outside_name_the_option(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set, *says;
+    } wrong[] = {
+        {"train.batch_size=0", ".set \"train.batch_size=0\": expected a whole number"},
+        {"train.batchsize=1", "did you mean 'batch_size'?"},
+        {"mode.x=1", "did you mean 'model'?"},
+        {"model.dnn_optimizer={adagrad: {rate: 1}}", "rate"},
+        {"train", "expected KEY.PATH=VALUE"},
+        {"train.learning_rate=0.5", "expected an optimizer without a learning_rate of its own"},
+    };
+    char text[8192];
+    edited(text, sizeof text, model, "adagrad", "{adagrad: {learning_rate: 0.1}}");
+    write_file("training.yaml", text, strlen(text));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        hr_training *t;
+        hr_error err = {0};
+        assert_status(hr_training_open("training.yaml", &t, &err, .set = &wrong[i].set, .set_count = 1),
+                      HR_INVALID_ARGUMENT);
+        assert_null(t);
+        assert_text_contains(err.text, wrong[i].says);
+        assert_text_contains(err.text, ".set \"");
+    }
+}
+
+/* ---- every estimator by its name ---- */
+
+static void every_estimator_is_made_by_its_name(void **state)
+{
+    (void)state;
+    char text[8192];
+    edited(text, sizeof text, model, "[8, 4]\n", "[8, 4]\n  batch_norm: true\n  sparse_combiner: mean\n  v1: true\n");
+    for (int i = 0; hr_estimator_name_at(i); i++) {
+        const char *name = hr_estimator_name_at(i), *head = "model.head=regression";
+        const bool any = strstr(name, "_estimator");
+        hr_training *t;
+        hr_error err = {0};
+        write_file("training.yaml", text, strlen(text));
+        assert_ok(hr_training_open("training.yaml", &t, &err, .estimator = name, .set = &head, .set_count = any), &err);
+        hr_estimator *e = hr_training_estimator(t);
+        assert_non_null(e);
+        hr_estimator_free(e);
+        hr_training_free(t);
+    }
+}
+
+static void a_label_vocabulary_may_be_a_file(void **state)
+{
+    (void)state;
+    char text[8192];
+    hr_training *t;
+    hr_error err = {0};
+    edited(text, sizeof text, schema, "label: late", "label: origin");
+    const char *set[] = {"model.label_vocabulary=words.txt", "model.dnn_feature_columns=[temp]",
+                         "model.linear_feature_columns=[hour]"};
+    assert_status(open_text(text,
+                            &(hr_training_opts){.struct_size = sizeof(hr_training_opts), .set = set, .set_count = 3},
+                            &t, &err),
+                  HR_NOT_FOUND);
+    assert_text_contains(err.text, ".set \"model.label_vocabulary=words.txt\": words.txt: cannot be opened");
+    write_file("words.txt", "EWR\r\nJFK\nLGA", 12);
+    assert_ok(hr_training_open("training.yaml", &t, &err, .set = set, .set_count = 3), &err);
+    hr_estimator_free(hr_training_estimator(t));
+    hr_training_free(t);
+    write_file("words.txt", "EWR\n", 4);
+    assert_status(hr_training_open("training.yaml", &t, &err, .set = set, .set_count = 3), HR_INVALID_ARGUMENT);
+    assert_text_contains(err.text, "a file of two classes or more");
+    write_file("words.txt", "EWR\nEWR\n", 8);
+    assert_status(hr_training_open("training.yaml", &t, &err, .set = set, .set_count = 3), HR_INVALID_ARGUMENT);
+    assert_text_contains(err.text, "'EWR' twice");
+}
+
+static void heads_have_their_options(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {
+        "binary_class",
+        "{binary_class: {thresholds: [0.25, 0.5], loss_reduction: sum}}",
+        "{multi_class: {n_classes: 24}}",
+        "{multi_label: {n_classes: 3, thresholds: [0.5], metric_classes: [0, 2]}}",
+        "{regression: {label_dimension: 2, loss_reduction: sum_over_batch_size}}",
+        "poisson_regression",
+        "logistic_regression",
+        "{logistic_regression: }",
+    };
+    char text[8192], head[256];
+    edited(text, sizeof text, model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        const char *set = head;
+        hr_training *t;
+        hr_error err = {0};
+        snprintf(head, sizeof head, "model.head=%s", heads[i]);
+        write_file("training.yaml", text, strlen(text));
+        assert_ok(hr_training_open("training.yaml", &t, &err, .set = &set, .set_count = 1), &err);
+        hr_estimator_free(hr_training_estimator(t));
+        hr_training_free(t);
+    }
+}
+
+/* ---- from the first step to predictions ---- */
+
 typedef struct watched {
     int64_t calls, stop_at, last;
-    bool in_order, has_loss;
+    bool in_order, has_loss, tells;
 } watched;
 
 static bool watch(const hr_training_progress *now, void *user)
@@ -228,6 +388,7 @@ static bool watch(const hr_training_progress *now, void *user)
     watched *w = user;
     w->in_order &= now->step == now->first_step + w->calls;
     w->has_loss |= !isnan(now->loss);
+    w->tells |= now->last_step == 12 && now->seconds_left >= 0 && now->examples_per_second > 0;
     w->calls++;
     w->last = now->step;
     return now->step != w->stop_at;
@@ -280,7 +441,131 @@ static void a_program_trains_by_the_file_and_is_told_of_each_step(void **state)
     assert_int_equal(w.last, 12);
     assert_true(w.in_order);
     assert_true(w.has_loss);
+    assert_true(w.tells);
     assert_ok(hr_training_train_with(t, NULL, NULL, &err), &err); /* there is nothing left to do */
+    hr_training_free(t);
+    remove_folder("model");
+}
+
+/* ---- evaluating and predicting ---- */
+
+static hr_training *trained(const char *text)
+{
+    hr_training *t;
+    hr_error err = {0};
+    write_trained_records();
+    write_file("training.yaml", text, strlen(text));
+    assert_ok(hr_training_open("training.yaml", &t, &err), &err);
+    assert_ok(hr_training_train(t, NULL, &err), &err);
+    return t;
+}
+
+static bool count_rows(int64_t rows, void *user)
+{
+    *(int64_t *)user = rows;
+    return rows < 48;
+}
+
+static void read_whole(const char *path, char *to, size_t size)
+{
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    const size_t got = fread(to, 1, size - 1, in);
+    to[got] = '\0';
+    fclose(in);
+}
+
+static void a_program_evaluates_by_the_file(void **state)
+{
+    (void)state;
+    char text[8192];
+    hr_error err = {0};
+    hr_file_list files = {0};
+    int64_t rows = 0;
+    edited(text, sizeof text, train, "test-*", "train-0");
+    hr_training *t = trained(text);
+    assert_int_equal(hr_training_results(t), 8); /* the names are known before */
+    assert_true(isnan(hr_training_result(t, "auc")));
+    assert_ok(hr_training_evaluate(t, &err), &err);
+    assert_int_equal((int64_t)hr_training_result(t, "rows"), 64);
+    assert_true(hr_training_result(t, "label/mean") == 0.5);
+    assert_string_equal(hr_training_result_name(t, 0), "accuracy");
+    assert_null(hr_training_result_name(t, 8));
+    assert_true(isnan(hr_training_result(t, "nothing")));
+    assert_ok(hr_file_list_add(&files, "train-0", &err), &err);
+    assert_ok(hr_file_list_add(&files, "train-0", &err), &err);
+    assert_ok(hr_training_evaluate(t, &err, .files = &files), &err);
+    assert_int_equal((int64_t)hr_training_result(t, "rows"), 128);
+    assert_status(hr_training_evaluate(t, &err, .progress = count_rows, .user = &rows), HR_CANCELLED);
+    assert_int_equal(rows, 48);
+    hr_file_list_clear(&files);
+    hr_training_free(t);
+    remove_folder("model");
+}
+
+static void a_program_predicts_fields_and_predictions_in_the_order_of_the_rows(void **state)
+{
+    (void)state;
+    char text[8192], csv[16384], line[64];
+    hr_error err = {0};
+    edited(text, sizeof text, train, "test-*", "train-0");
+    hr_training *t = trained(text);
+    assert_ok(hr_training_predict(t, "out.csv", &err, .columns = "temp,origin,class_ids,probabilities"), &err);
+    read_whole("out.csv", csv, sizeof csv);
+    const char *at = csv, *const header = "temp,origin,class_ids,probabilities_0,probabilities_1\n";
+    assert_true(strncmp(at, header, strlen(header)) == 0);
+    for (int i = 0; i < 64; i++) {
+        at = strchr(at, '\n') + 1;
+        snprintf(line, sizeof line, "%d.0,EWR,", i);
+        assert_true(strncmp(at, line, strlen(line)) == 0);
+    }
+    assert_string_equal(strchr(at, '\n'), "\n");
+    assert_ok(hr_training_predict(t, "out.jsonl", &err, .columns = "temp,class_ids,probabilities"), &err);
+    read_whole("out.jsonl", csv, sizeof csv);
+    assert_true(strncmp(csv, "{\"class_ids\": ", 14) == 0);
+    assert_text_contains(csv, "\"probabilities\": [0.");
+    assert_text_contains(csv, "\"temp\": 63.0}\n");
+    assert_ok(hr_training_predict(t, "out.tfrecord", &err, .columns = "temp,classes"), &err);
+    assert_ok(hr_training_predict(t, "plain", &err), &err);
+    read_whole("plain", csv, sizeof csv);
+    assert_true(csv[0] == '0' && csv[1] == '.');
+    hr_training_free(t);
+    remove_folder("model");
+}
+
+static void wrong_predictions_are_refused_and_leave_no_file(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *columns, *to, *says;
+    } wrong[] = {
+        {"temp,probability", NULL, "did you mean 'probabilities'?"},
+        {"temp,temp", NULL, "each name once"},
+        {"temp,,x", NULL, "names with commas"},
+        {"", NULL, "names with commas"},
+        {"temp", "xml", ".to: expected csv, jsonl or tfrecord, found \"xml\""},
+    };
+    char text[8192];
+    hr_error err = {0};
+    int64_t rows = 0;
+    edited(text, sizeof text, train, "test-*", "train-0");
+    hr_training *t = trained(text);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_status(hr_training_predict(t, "none.csv", &err, .columns = wrong[i].columns, .to = wrong[i].to),
+                      HR_INVALID_ARGUMENT);
+        assert_text_contains(err.text, wrong[i].says);
+    }
+    assert_status(hr_training_predict(t, "none.csv", &err, .progress = count_rows, .user = &rows), HR_CANCELLED);
+    assert_null(fopen("none.csv", "r"));
+    assert_status(hr_training_predict(t, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_training_predict(NULL, "x", &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_training_evaluate(NULL, &err), HR_INVALID_ARGUMENT);
+    hr_training_free(t);
+    edited(text, sizeof text, train, "  eval_files: test-*\n", "");
+    t = trained(text);
+    assert_status(hr_training_predict(t, "none.csv", &err), HR_INVALID_ARGUMENT);
+    assert_text_contains(err.text, "training.yaml:18:3: train: expected a key 'eval_files': the rows to predict");
+    assert_status(hr_training_evaluate(t, &err), HR_INVALID_ARGUMENT);
     hr_training_free(t);
     remove_folder("model");
 }
@@ -325,6 +610,14 @@ int main(void)
         cmocka_unit_test(files_that_are_none_are_told),
         cmocka_unit_test(the_example_is_read),
         cmocka_unit_test(a_program_trains_by_the_file_and_is_told_of_each_step),
+        cmocka_unit_test(values_are_set_before_the_file_is_read),
+        cmocka_unit_test(wrong_values_from_outside_name_the_option),
+        cmocka_unit_test(every_estimator_is_made_by_its_name),
+        cmocka_unit_test(a_label_vocabulary_may_be_a_file),
+        cmocka_unit_test(heads_have_their_options),
+        cmocka_unit_test(a_program_evaluates_by_the_file),
+        cmocka_unit_test(a_program_predicts_fields_and_predictions_in_the_order_of_the_rows),
+        cmocka_unit_test(wrong_predictions_are_refused_and_leave_no_file),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
