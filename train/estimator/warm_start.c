@@ -1,8 +1,8 @@
 /* Warm starts: which variables get a value of a checkpoint, under which name, and how values follow the words of a
  * vocabulary. All values are made before the first is set. */
-#include "base/constructor.h"
 #include "train/checkpoint/folder.h"
 #include "train/estimator/estimator_internal.h"
+#include "train/layers/layers_internal.h"
 #include "train/ops/text/pattern.h"
 #include <headrace/column_kernels.h>
 #include <stdio.h>
@@ -206,24 +206,6 @@ static hr_status vocabulary_refuse(const hr_vocab_info *v, const char *what, int
                    (long long)expected, (long long)found);
 }
 
-/* What new words begin with: as a variable of that shape would. */
-static hr_status backup_values(const warm_start *w, const hr_vocab_info *v, hr_shape shape, hr_tensor *out,
-                               hr_error *err)
-{
-    hr_graph *g = hr_graph_new();
-    if (!g) return hr_no_memory(err, "a graph");
-    if (w->seed) hr_set_random_seed(g, w->seed);
-    const hr_node variable = hr_get_variable(
-        g, "backup", HR_FLOAT, shape, .initializer = v->backup_initializer.make ? v->backup_initializer : hr_zeros());
-    const hr_node init = hr_target(hr_global_variables_initializer(g));
-    hr_session *s = hr_session_new(g);
-    hr_status st = s ? hr_session_run(s, NULL, 0, &init, 1, NULL, err) : hr_no_memory(err, "a session");
-    if (st == HR_OK) st = hr_session_get(s, variable, out, err);
-    hr_session_free(s);
-    hr_graph_free(g);
-    return st;
-}
-
 /* from[i]: the old place of new word i, or -1. Buckets after the words have none. */
 static void old_places(const hr_words *new_words, const hr_words *old_words, hr_view *room, int64_t *from)
 {
@@ -309,11 +291,7 @@ static hr_status move_all(const warm_start *w, const hr_variable_info *v, move *
                        hr_dtype_name(v->dtype));
     HR_TRY(move_fill(m, err));
     HR_TRY(move_check(m, shape, before->shape, err));
-    hr_tensor backup;
-    HR_TRY(backup_values(w, m->vocabulary, shape, &backup, err));
-    hr_status st = hr_tensor_new(out, HR_FLOAT, shape, err);
-    if (st == HR_OK) memcpy(out->data, backup.data, (size_t)out->count * sizeof(float));
-    hr_tensor_clear(&backup);
+    const hr_status st = hr__initial_values(m->vocabulary->backup_initializer, shape, w->seed, out, err);
     if (st == HR_OK) move_values(m, before, out);
     return st;
 }

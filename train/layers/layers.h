@@ -104,6 +104,23 @@ HR_API hr_node hr_sequence_features_with(const hr_features *features, hr_column_
 /* Appends `context` [n, c] to every step of `sequence` [n, steps, w]: [n, steps, w + c]. */
 HR_API hr_node hr_concatenate_context_input(hr_node context, hr_node sequence);
 
+typedef struct hr_word_vectors_opts {
+    size_t struct_size;
+    bool binary;                /* word2vec's binary form; default: its text, or GloVe's, without a first line */
+    hr_initializer initializer; /* of words that the file does not have, and of buckets; default: zeros */
+    int64_t num_oov_buckets;    /* rows after those of the words */
+    int64_t *found;             /* how many of the words the file has; filled in, unless NULL */
+} hr_word_vectors_opts;
+/* The vectors that a file has for the words of a vocabulary: float [words + num_oov_buckets, dimension] in *out, gives
+ * (hr_tensor_clear). The first vector of a word counts. The file may be of any size: only these rows are kept. A table
+ * begins with them by .initializer = hr_initial_value(&out); for an embedding column, write them into a checkpoint
+ * (hr_bundle_add) and name it in .ckpt_to_load_from. HR_NOT_FOUND: there is no such file. HR_DATA_LOSS,
+ * "layers.word_vectors": it is none; the error has line and offset. */
+HR_API hr_status hr_word_vectors_with(const char *file, hr_vocabulary_list words, hr_tensor *out, hr_error *err,
+                                      const hr_word_vectors_opts *opts);
+#define hr_word_vectors(...)                                                                                           \
+    HR_CALL4_(hr_word_vectors_with, hr_word_vectors_opts, __VA_ARGS__, .struct_size = sizeof(hr_word_vectors_opts))
+
 typedef struct hr_linear_model_opts {
     size_t struct_size;
     const char *name;                   /* variable scope; default "linear_model", or "linear_model_1", ... */

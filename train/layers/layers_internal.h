@@ -25,6 +25,9 @@ typedef struct hr__weight {
 hr_node hr__layer_weight(hr_graph *g, const hr__weight *w);
 hr_initializer hr__initializer_or(hr_initializer given, hr_initializer otherwise);
 
+/* Floats as a variable of that shape would begin; zeros for an initializer that is none. Gives *out. */
+hr_status hr__initial_values(hr_initializer initializer, hr_shape shape, int64_t seed, hr_tensor *out, hr_error *err);
+
 /* ---- ids, fed or made by the graph (lookups.c) ---- */
 
 /* Ids of rows, or of steps. If they are fed, with splits; if the graph makes them itself, with the number of the row of

@@ -278,6 +278,53 @@ static void a_head_of_ones_own_serves_a_model_function(void **state)
     hr_head_free(head);
 }
 
+/* ---- several heads ---- */
+
+static hr_head *two_tasks(const char *second, const float *weights)
+{
+    return hr_multi_head(HR_HEADS(hr_binary_class_head(.name = "up", .label_key = "y"),
+                                  hr_regression_head(.name = second, .label_key = "w")),
+                         .head_weights = weights);
+}
+
+static void a_multi_head_learns_several_labels_at_once(void **state)
+{
+    (void)state;
+    rows r = six_rows();
+    hr_estimator *e = linear_of(two_tasks("weight", HR_F32(1, 0.5f)));
+    hr_status st = hr_estimator_train(e, rows_fn, &r);
+    if (st != HR_OK) fail_msg("%s", hr_estimator_error(e)->text);
+    st = hr_estimator_evaluate(e, rows_fn, &r);
+    if (st != HR_OK) fail_msg("%s", hr_estimator_error(e)->text);
+    assert_float_equal(hr_estimator_result(e, "loss"),
+                       hr_estimator_result(e, "loss/up") + 0.5 * hr_estimator_result(e, "loss/weight"), 1e-6);
+    assert_true(hr_estimator_result(e, "auc/up") >= 0.5);
+    assert_float_equal(hr_estimator_result(e, "label/mean/weight"), 7.0 / 6, 1e-6);
+    hr_estimator_free(e);
+}
+
+static void each_task_of_a_multi_head_checks_its_labels(void **state)
+{
+    (void)state;
+    rows r = six_rows();
+    r.w[4] = NAN;
+    assert_refused(two_tasks("weight", NULL), r, "estimator.label_range", "label 'w': expected a number", 4);
+    r = six_rows();
+    r.y[1] = 2;
+    assert_refused(two_tasks("weight", NULL), r, "estimator.label_range", "label 'y': expected 0 or 1", 1);
+    assert_refused(hr_multi_head(HR_HEADS(hr_regression_head(.name = "price"))), six_rows(), "estimator.label",
+                   "dense component 'price'", -1);
+}
+
+static void a_multi_head_of_heads_that_do_not_fit_is_refused(void **state)
+{
+    (void)state;
+    assert_refused(two_tasks("up", NULL), six_rows(), "head.argument", "different names, got 'up'", -1);
+    assert_refused(two_tasks(NULL, NULL), six_rows(), "head.argument", "a name of each head", -1);
+    assert_refused(two_tasks("weight", HR_F32(1, 0)), six_rows(), "head.argument", "head_weights above 0", -1);
+    assert_refused(hr_multi_head(((hr_head_list){0})), six_rows(), "head.argument", "one head or more", -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +335,9 @@ int main(void)
         cmocka_unit_test(a_baseline_weighs_rows),
         cmocka_unit_test(tags_of_summaries_are_those_of_the_generation),
         cmocka_unit_test(a_head_of_ones_own_serves_a_model_function),
+        cmocka_unit_test(a_multi_head_learns_several_labels_at_once),
+        cmocka_unit_test(each_task_of_a_multi_head_checks_its_labels),
+        cmocka_unit_test(a_multi_head_of_heads_that_do_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

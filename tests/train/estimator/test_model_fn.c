@@ -3,8 +3,10 @@
 #include "tests/testing.h"
 #include "tests/train/estimator/trainings.h"
 
+#include <headrace/checkpoint.h>
 #include <headrace/layers.h>
 #include <headrace/optimizers.h>
+#include <math.h>
 #include <unistd.h>
 
 typedef struct counter {
@@ -153,6 +155,64 @@ static void what_is_as_good_is_not_the_best(void **state)
     hr_estimator_free(e);
 }
 
+/* Two tasks over one layer: each optimizer moves its own variables, the shared layer stays as it was, and the step is
+ * counted once. */
+static hr_status two_optimizers(const hr_model_call *call, void *user, hr_error *err)
+{
+    (void)user, (void)err;
+    hr_graph *g = call->graph;
+    const hr_node none = {0}, step = hr_global_step(g), age = hr_feature_values(call->features, "age");
+    const hr_node shared = hr_dense(age, 2, .name = "shared", .not_trainable = true);
+    const hr_node one = hr_dense(shared, 1, .name = "one"), two = hr_dense(shared, 1, .name = "two");
+    const hr_node label = hr_cast_to(hr_label(call->features), HR_FLOAT);
+    const hr_node loss =
+        hr_add(hr_reduce_mean(hr_squared_difference(label, one)), hr_reduce_mean(hr_squared_difference(label, two)));
+    const hr_node of_one[] = {hr_variable_named(g, "one/kernel")->handle, hr_variable_named(g, "one/bias")->handle};
+    const hr_node of_two[] = {hr_variable_named(g, "two/kernel")->handle};
+    hr_spec_loss(call->spec, loss);
+    if (call->mode != HR_MODE_TRAIN) return HR_OK;
+    const hr_node both[] = {hr_minimize(hr_sgd(0.0001f), loss, .var_list = of_one, .var_count = 2, .global_step = step),
+                            hr_minimize(hr_adam(0.01f), loss, .var_list = of_two, .var_count = 1, .global_step = none)};
+    hr_spec_train_op(call->spec, hr_group(g, both, 2, "train_op"));
+    return HR_OK;
+}
+
+/* How far a variable moved between two checkpoints of "tasks". */
+static double moved(const char *name)
+{
+    hr_error err = {0};
+    hr_tensor value[2];
+    const char *const prefix[] = {"tasks/model.ckpt-0", "tasks/model.ckpt-5"};
+    for (int i = 0; i < 2; i++) {
+        hr_bundle *b;
+        assert_ok(hr_bundle_open(prefix[i], &b, &err), &err);
+        assert_ok(hr_bundle_read(b, name, &value[i], &err), &err);
+        hr_bundle_free(b);
+    }
+    double sum = 0;
+    for (int64_t i = 0; i < value[0].count; i++)
+        sum += fabs((double)((const float *)value[0].data)[i] - (double)((const float *)value[1].data)[i]);
+    hr_tensor_clear(&value[0]);
+    hr_tensor_clear(&value[1]);
+    return sum;
+}
+
+static void several_optimizers_move_their_own_variables_and_count_one_step(void **state)
+{
+    (void)state;
+    test_input in = {.folder = "data", .epochs = 5, .batch = 48};
+    hr_train_result result;
+    write_rows("data", ROWS);
+    remove_folder("tasks");
+    hr_estimator *e = hr_estimator_new(two_optimizers, NULL, .model_dir = "tasks", .config = {.tf_random_seed = 3});
+    const hr_status st = hr_estimator_train(e, test_input_fn, &in, .steps = 5, .result = &result);
+    if (st != HR_OK) fail_msg("%s", hr_estimator_error(e)->text);
+    assert_int_equal(result.last_step, 5);
+    assert_true(moved("one/kernel") > 0 && moved("one/bias") > 0 && moved("two/kernel") > 0);
+    assert_true(moved("two/bias") == 0 && moved("shared/kernel") == 0 && moved("shared/bias") == 0);
+    hr_estimator_free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +220,7 @@ int main(void)
         cmocka_unit_test(callers_hooks_are_called_while_it_evaluates),
         cmocka_unit_test(exports_that_fail_say_so),
         cmocka_unit_test(what_is_as_good_is_not_the_best),
+        cmocka_unit_test(several_optimizers_move_their_own_variables_and_count_one_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
