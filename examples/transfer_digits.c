@@ -3,11 +3,11 @@
  *     cc transfer_digits.c $(pkg-config --cflags --libs headrace_train) -o transfer_digits
  *     ./transfer_digits examples/data/digits.csv.gz models
  *
- * The hidden layer of the second training begins with that of the first; its layer of logits begins anew. */
+ * The hidden layers of the second training begin with those of the first; its layer of logits begins anew. */
 #include <headrace/train.h>
 #include <stdio.h>
 
-enum { PIXELS = 64, STEPS = 16 };
+enum { PIXELS = 64, STEPS = 40 };
 
 /* Rows of the file with the digits `low` to `high`; so many epochs. */
 typedef struct digits {
@@ -39,7 +39,7 @@ static hr_dataset *read_digits(void *user)
     return hr_batch(ds, 32);
 }
 
-/* Trains a model of the hidden layer `warm`, or of a new one; prints what the model then gets right. */
+/* Trains a model, which begins with the values of `warm` unless it is NULL; prints what the model then gets right. */
 static hr_status learn(digits d, const char *model_dir, const hr_warm_start_settings *warm, double *accuracy)
 {
     hr_feature_column *pixel[PIXELS];
@@ -50,11 +50,11 @@ static hr_status learn(digits d, const char *model_dir, const hr_warm_start_sett
     }
     hr_estimator *e =
         hr_dnn_classifier(.model_dir = model_dir, .dnn_feature_columns = {pixel, PIXELS},
-                          .dnn_hidden_units = HR_UNITS(64), .n_classes = 10, .dnn_optimizer = hr_sgd(0.05f),
+                          .dnn_hidden_units = HR_UNITS(16, 16), .n_classes = 10, .dnn_optimizer = hr_sgd(0.05f),
                           .config = {.tf_random_seed = 1}, .warm_start_from = warm);
     for (int i = 0; i < PIXELS; i++) hr_feature_column_unref(pixel[i]);
     d.epochs = 20;
-    hr_status st = hr_estimator_train(e, read_digits, &d, .steps = warm || d.low > 0 ? STEPS : 400);
+    hr_status st = hr_estimator_train(e, read_digits, &d, .steps = warm || d.low > 0 ? STEPS : 800);
     d.epochs = 1;
     if (st == HR_OK) st = hr_estimator_evaluate(e, read_digits, &d);
     if (st == HR_OK) *accuracy = hr_estimator_result(e, "accuracy");
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
         learn(high, transferred, hidden, &warm) != HR_OK)
         return 1;
     printf("0 to 4: %.3f right\n", known);
-    printf("5 to 9 after %d steps: %.3f right from scratch, %.3f with the hidden layer of 0 to 4\n", STEPS,
+    printf("5 to 9 after %d steps: %.3f right from scratch, %.3f with the hidden layers of 0 to 4\n", STEPS,
            from_scratch, warm);
     return warm > from_scratch ? 0 : 1;
 }

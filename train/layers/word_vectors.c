@@ -244,7 +244,8 @@ hr_status hr_word_vectors_with(const char *file, hr_vocabulary_list words, hr_te
     const hr_word_vectors_opts o = HR_OPTIONS(hr_word_vectors_opts, opts);
     hr_words *wanted;
     int64_t count;
-    if (!file || !out || words.ints || words.count < 1 || o.num_oov_buckets < 0 || o.num_oov_buckets > INT32_MAX)
+    if (!file || !out || (!words.strings && !words.views) || words.count < 1 || o.num_oov_buckets < 0 ||
+        o.num_oov_buckets > INT32_MAX)
         return hr_fail(
             err, HR_INVALID_ARGUMENT, "layers.argument",
             "word vectors: expected a file, a vocabulary of strings, a tensor to fill, and num_oov_buckets of "
