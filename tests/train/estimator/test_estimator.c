@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <headrace/checkpoint.h>
 #include <headrace/io.h>
+#include <headrace/ops.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static hr_status recorder_after_run(void *state, hr_monitored_session *m, const 
     r->batch[r->steps] = hr_fingerprint_cat64(labels, towns);
     r->loss[r->steps++] = *(const float *)results[2].data;
     if (r->steps == r->stop_at) hr_request_stop(m);
-    return r->steps == r->fail_at ? hr_fail(err, HR_ABORTED, "test.fail", "asked to fail") : HR_OK;
+    return r->steps == r->fail_at ? hr_fail(err, HR_INTERNAL, "test.fail", "asked to fail") : HR_OK;
 }
 
 static const hr_hook_kind recorder_kind = {
@@ -331,7 +332,7 @@ static void a_training_goes_on_from_the_checkpoint_before_a_failure(void **state
     train_well(&spec, &in, (hr_train_opts){.max_steps = 20}, &whole);
     spec.model_dir = "failed";
     r = (recorder){.fail_at = 13};
-    assert_status(train_once(&spec, &in, (hr_train_opts){.max_steps = 20}, &r, &err), HR_ABORTED);
+    assert_status(train_once(&spec, &in, (hr_train_opts){.max_steps = 20}, &r, &err), HR_INTERNAL);
     assert_string_equal(err.kind, "test.fail");
     r = (recorder){0};
     train_well(&spec, &in, (hr_train_opts){.max_steps = 20, .result = &result}, &r);
@@ -341,6 +342,205 @@ static void a_training_goes_on_from_the_checkpoint_before_a_failure(void **state
 }
 
 /* The newest checkpoint may be cut off, or gone: what is saved under its name later is the same again. */
+/* ---- preempted ---- */
+
+typedef enum place { BEFORE_RUN, AFTER_RUN, CREATED } place;
+
+typedef struct aborter {
+    place where;
+    int at, calls; /* fails at that call; each place has its own count */
+    int created;
+    hr_status with;
+} aborter;
+
+static hr_status abort_here(aborter *a, place where, hr_error *err)
+{
+    if (a->where != where || ++a->calls != a->at) return HR_OK;
+    return hr_fail(err, a->with, "test.preempted", "the machine goes away");
+}
+
+static hr_status abort_created(void *state, hr_monitored_session *m, hr_error *err)
+{
+    (void)m;
+    (*(aborter **)state)->created++;
+    return abort_here(*(aborter **)state, CREATED, err);
+}
+
+static hr_status abort_before(void *state, hr_monitored_session *m, hr_run_request *request, hr_error *err)
+{
+    (void)m, (void)request;
+    return abort_here(*(aborter **)state, BEFORE_RUN, err);
+}
+
+static hr_status abort_after(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
+{
+    (void)m, (void)results;
+    return abort_here(*(aborter **)state, AFTER_RUN, err);
+}
+
+static const hr_hook_kind aborter_kind = {.head = HR_HOOK_HEAD,
+                                          .name = "aborter",
+                                          .state_size = sizeof(aborter *),
+                                          .after_create_session = abort_created,
+                                          .before_run = abort_before,
+                                          .after_run = abort_after};
+
+/* The checkpoints' bytes are those of a training that nobody interrupted: no row is lost, none comes twice. */
+static void assert_preemption_leaves_no_trace(classifier_spec spec, test_input *in, aborter a)
+{
+    aborter *pointer = &a;
+    hr_hook *hook = hr_hook_new(&aborter_kind, &pointer);
+    hr_train_result result;
+    remove_folder("preempted");
+    spec.model_dir = "preempted";
+    hr_estimator *e = new_test_classifier(&spec);
+    const hr_status st =
+        hr_estimator_train(e, test_input_fn, in, .max_steps = 21, .hooks = &hook, .hook_count = 1, .result = &result);
+    if (st != HR_OK) fail_msg("place %d, call %d: %s", a.where, a.at, hr_estimator_error(e)->text);
+    hr_estimator_free(e);
+    assert_int_equal(a.created, 2);
+    assert_int_equal(result.last_step, 21);
+    assert_same_weights("whole", "preempted");
+}
+
+static void a_preempted_training_goes_on_where_its_checkpoint_is(void **state)
+{
+    (void)state;
+    static const int workers[] = {0, 2};
+    write_rows("data", ROWS);
+    test_input in = {.folder = "data", .epochs = 3, .batch = 16};
+    for (int w = 0; w < 2; w++) {
+        classifier_spec spec = {.kind = LINEAR, .model_dir = "whole", .workers = &workers[w], .save_steps = 4};
+        remove_folder("whole");
+        train_well(&spec, &in, (hr_train_opts){.max_steps = 21}, NULL);
+        for (int at = 1 + 8 * w; at <= 21; at += 10)
+            for (place where = BEFORE_RUN; where <= AFTER_RUN; where++)
+                assert_preemption_leaves_no_trace(
+                    spec, &in, (aborter){.where = where, .at = at, .with = at % 2 ? HR_ABORTED : HR_UNAVAILABLE});
+        assert_preemption_leaves_no_trace(spec, &in, (aborter){.where = CREATED, .at = 1, .with = HR_ABORTED});
+        spec.save_steps = -1; /* from the beginning */
+        remove_folder("whole");
+        spec.model_dir = "whole";
+        aborter a = {.where = AFTER_RUN, .at = 7, .with = HR_ABORTED}, *pointer = &a;
+        hr_hook *hook = hr_hook_new(&aborter_kind, &pointer);
+        hr_estimator *e = new_test_classifier(&spec);
+        hr_train_result result;
+        assert_status(hr_estimator_train(e, test_input_fn, &in, .max_steps = 21, .hooks = &hook, .hook_count = 1,
+                                         .result = &result),
+                      HR_OK);
+        assert_int_equal(result.last_step, 21);
+        assert_int_equal(a.calls, 7 + 21);
+        hr_estimator_free(e);
+    }
+}
+
+/* ---- equal files ---- */
+
+static void assert_same_bytes(const char *folder, const char *other, const char *name)
+{
+    char a[256], b[256];
+    size_t size, wanted;
+    snprintf(a, sizeof a, "%s/%s", folder, name);
+    snprintf(b, sizeof b, "%s/%s", other, name);
+    char *want = read_whole_file(a, &wanted), *got = read_whole_file(b, &size);
+    if (size != wanted || memcmp(want, got, size) != 0) fail_msg("%s differs from %s", b, a);
+    free(want);
+    free(got);
+}
+
+static void equal_trainings_write_equal_checkpoints(void **state)
+{
+    (void)state;
+    static const int workers[] = {0, 1, 2, 4, 2};
+    static const char *const names[] = {"model.ckpt-40.index", "model.ckpt-40.data-00000-of-00001",
+                                        "model.ckpt-45.index", "model.ckpt-45.data-00000-of-00001"};
+    write_rows("data", ROWS);
+    test_input in = {.folder = "data", .epochs = 3, .batch = 16};
+    for (int w = 0; w < 5; w++) {
+        classifier_spec spec = {.kind = LINEAR,
+                                .model_dir = w ? "equal" : "first",
+                                .workers = &workers[w],
+                                .save_steps = 20,
+                                .async = w == 4};
+        remove_folder(spec.model_dir);
+        train_well(&spec, &in, (hr_train_opts){.max_steps = 0}, NULL);
+        for (int i = 0; i < 4 && w > 0; i++) assert_same_bytes("first", "equal", names[i]);
+    }
+}
+
+/* ---- what a folder holds, further metrics, chosen predictions ---- */
+
+static hr_status mean_label(const hr_model_call *call, void *user, hr_error *err)
+{
+    (void)err;
+    hr_node label = hr_cast_to(hr_label(call->features), HR_FLOAT);
+    assert_true(hr_node_exists(hr_spec_predicted(call->spec, "logistic")));
+    assert_false(hr_node_exists(hr_spec_predicted(call->spec, "nothing")));
+    hr_spec_metric(call->spec, "label_again", hr_metric_mean(label));
+    hr_spec_metric(call->spec, "accuracy", hr_metric_mean(label)); /* in place of the model's */
+    ++*(int *)user;
+    return HR_OK;
+}
+
+static hr_status see_names(const hr_element *element, const char *const *names, const hr_tensor *predictions, int count,
+                           void *user, hr_error *err)
+{
+    (void)element, (void)err, (void)predictions;
+    assert_int_equal(count, 2);
+    assert_string_equal(names[0], "logits");
+    assert_string_equal(names[1], "class_ids");
+    ++*(int *)user;
+    return HR_OK;
+}
+
+static void an_estimator_tells_what_its_folder_holds(void **state)
+{
+    (void)state;
+    write_rows("data", ROWS);
+    remove_folder("holds");
+    test_input in = {.folder = "data", .epochs = 1, .batch = 50};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "holds"};
+    int calls = 0, seen = 0, count;
+    char *prefix;
+    const char *const *names;
+    hr_tensor value;
+    hr_estimator *e = hr_add_metrics(new_test_classifier(&spec), mean_label, &calls);
+    assert_status(hr_estimator_latest_checkpoint(e, &prefix), HR_OK);
+    assert_null(prefix);
+    assert_status(hr_estimator_variable_names(e, &names, &count), HR_NOT_FOUND);
+    assert_status(hr_estimator_train(e, test_input_fn, &in, .steps = 3), HR_OK);
+    assert_int_equal(calls, 0);
+    assert_status(hr_estimator_latest_checkpoint(e, &prefix), HR_OK);
+    assert_string_equal(prefix, "holds/model.ckpt-3");
+    hr_free(prefix);
+    assert_status(hr_estimator_variable_names(e, &names, &count), HR_OK);
+    bool step = false;
+    for (int i = 0; i < count; i++) {
+        step |= strcmp(names[i], "global_step") == 0;
+        assert_null(strstr(names[i], "headrace/"));
+        if (i > 0) assert_true(strcmp(names[i - 1], names[i]) < 0);
+    }
+    assert_true(step);
+    assert_status(hr_estimator_variable_value(e, "global_step", &value), HR_OK);
+    assert_int_equal(*(const int64_t *)value.data, 3);
+    hr_tensor_clear(&value);
+    assert_status(hr_estimator_variable_value(e, "no/such", &value), HR_NOT_FOUND);
+    assert_status(hr_estimator_evaluate(e, test_eval_fn, &in), HR_OK);
+    assert_int_equal(calls, 1);
+    assert_true(hr_estimator_result(e, "label_again") == hr_estimator_result(e, "label/mean"));
+    assert_true(hr_estimator_result(e, "accuracy") == hr_estimator_result(e, "label/mean"));
+    static const char *const keys[] = {"class_ids", "unknown", "logits"}, *const none[] = {"unknown"};
+    assert_status(
+        hr_estimator_predict(e, test_eval_fn, &in, see_names, &seen, .predict_keys = keys, .predict_key_count = 3),
+        HR_OK);
+    assert_int_equal(seen, 5);
+    assert_status(
+        hr_estimator_predict(e, test_eval_fn, &in, see_names, &seen, .predict_keys = none, .predict_key_count = 1),
+        HR_INVALID_ARGUMENT);
+    assert_string_equal(hr_estimator_error(e)->kind, "estimator.predict_keys");
+    hr_estimator_free(e);
+}
+
 static void a_training_goes_on_from_the_newest_whole_checkpoint(void **state)
 {
     (void)state;
@@ -658,6 +858,9 @@ int main(void)
         cmocka_unit_test(a_training_in_pieces_is_the_training_in_one_go),
         cmocka_unit_test(a_training_stopped_before_a_run_loses_no_batch),
         cmocka_unit_test(a_training_goes_on_from_the_checkpoint_before_a_failure),
+        cmocka_unit_test(a_preempted_training_goes_on_where_its_checkpoint_is),
+        cmocka_unit_test(equal_trainings_write_equal_checkpoints),
+        cmocka_unit_test(an_estimator_tells_what_its_folder_holds),
         cmocka_unit_test(a_training_goes_on_from_the_newest_whole_checkpoint),
         cmocka_unit_test(a_finished_training_does_nothing_and_says_so),
         cmocka_unit_test(max_steps_reached_leaves_the_folder_as_it_is),
