@@ -52,7 +52,37 @@ typedef struct hr_run_config {
     bool no_graph_def; /* no "graph.pbtxt", and no ".meta" beside the checkpoints: checkpoint_save_graph_def False */
     bool async_checkpoints; /* a thread writes checkpoints while the training goes on: .async of
                              * hr_checkpoint_saver_hook */
+    /* The text of TF_CONFIG, read as by hr_run_config_from_tf_config: every call of the estimator fails if it is wrong,
+     * or if it tells of more than one task, HR_UNIMPLEMENTED. Its model_dir counts if no other is given; two that differ
+     * are refused, "estimator.model_dir". Default: none; the environment is not looked at. */
+    const char *tf_config;
 } hr_run_config;
+
+/* A job of a cluster, and where its tasks are. */
+typedef struct hr_cluster_job {
+    const char *name;
+    const char *const *addresses;
+    int count;
+} hr_cluster_job;
+/* What TF_CONFIG says: TensorFlow's properties of a RunConfig that follow from it. */
+typedef struct hr_cluster {
+    const char *task_type; /* "worker" if there is no cluster */
+    int64_t task_id;
+    bool is_chief;
+    int num_ps_replicas, num_worker_replicas; /* workers and the chief; 0 for an evaluator, 1 without a cluster */
+    int64_t global_id;                        /* in the cluster: the chief is 0, ps come last; -1 for an evaluator */
+    const char *master, *evaluation_master;   /* "": this process */
+    const char *model_dir;                    /* NULL: not given */
+    const char *service;                      /* the text of the object; NULL: not given */
+    const hr_cluster_job *jobs;               /* sorted by name; an evaluator has none: it is no part of the cluster */
+    int job_count;
+} hr_cluster;
+/* Reads the text of TF_CONFIG, a JSON object; NULL or "": {}. Gives *cluster (hr_cluster_free). HR_INVALID_ARGUMENT,
+ * "estimator.tf_config", with line and column: no object, or a key has another type; a cluster without exactly one chief
+ * (or master, never both), without a task type or index, or whose task it does not have; without a cluster, another task
+ * than worker 0; an empty model_dir. Other keys are passed over. */
+HR_API hr_status hr_run_config_from_tf_config(const char *text, hr_cluster **cluster, hr_error *err);
+HR_API void hr_cluster_free(hr_cluster *cluster); /* NULL: nothing */
 
 /* ---- the model function ---- */
 
@@ -79,6 +109,8 @@ HR_API void hr_spec_train_op(hr_estimator_spec *spec, hr_node train_op); /* requ
  * these. */
 HR_API void hr_spec_prediction(hr_estimator_spec *spec, const char *name, hr_node node);
 HR_API void hr_spec_metric(hr_estimator_spec *spec, const char *name, hr_metric metric);
+/* What the model function gave under this name; no node if there is none. For hr_add_metrics. */
+HR_API hr_node hr_spec_predicted(const hr_estimator_spec *spec, const char *name);
 HR_API void hr_spec_summary(hr_estimator_spec *spec, const char *tag, hr_node node, bool histogram);
 HR_API void hr_spec_hook(hr_estimator_spec *spec, hr_hook *hook); /* takes; used in the loop of the call's mode */
 /* Takes; used in training, where it comes before the caller's hooks, and others after them. */
@@ -104,6 +136,21 @@ HR_API hr_estimator *hr_estimator_new_with(hr_model_fn *fn, void *user, const hr
     HR_CALL2_(hr_estimator_new_with, hr_estimator_opts, __VA_ARGS__, .struct_size = sizeof(hr_estimator_opts))
 HR_API void hr_estimator_free(hr_estimator *e);                   /* NULL: nothing */
 HR_API const hr_error *hr_estimator_error(const hr_estimator *e); /* of the last call; NULL: it succeeded. Borrows */
+/* An estimator whose evaluations have further metrics: after the model function, `fn` is called with the same arguments,
+ * in HR_MODE_EVAL alone. It reads call->features with their label, and hr_spec_predicted, and gives metrics by
+ * hr_spec_metric; one that has the name of an earlier one takes its place. Takes `e`, gives the estimator; `user` is
+ * borrowed as long as it lives. tf.estimator.add_metrics. */
+HR_API hr_estimator *hr_add_metrics(hr_estimator *e, hr_model_fn *fn, void *user);
+
+/* What training has left in model_dir. These read its latest checkpoint (hr_latest_checkpoint). */
+/* Gives *prefix (hr_free); NULL: there is none, which is no failure. */
+HR_API hr_status hr_estimator_latest_checkpoint(hr_estimator *e, char **prefix);
+/* Lends *names, sorted, until the next call of the estimator. HR_NOT_FOUND, "estimator.checkpoint": there is no
+ * checkpoint. What checkpoints hold besides variables (headrace/...) is left out. */
+HR_API hr_status hr_estimator_variable_names(hr_estimator *e, const char *const **names, int *count);
+/* Gives the value of a variable, put together if it has parts (hr_tensor_clear). HR_NOT_FOUND: no checkpoint, or no such
+ * name in it. */
+HR_API hr_status hr_estimator_variable_value(hr_estimator *e, const char *name, hr_tensor *value);
 
 /* ---- canned estimators ---- */
 
@@ -280,7 +327,9 @@ typedef struct hr_train_opts {
     const hr_saver_listener *saving_listener; /* called before and after each checkpoint; borrowed */
 } hr_train_opts;
 /* Trains on the batches of fn(user). Resumes from the newest complete checkpoint of model_dir, if there is one, and
- * saves a checkpoint at the end. Returns HR_OK, too, if nothing was left to do. */
+ * saves a checkpoint at the end. Returns HR_OK, too, if nothing was left to do. After HR_ABORTED or HR_UNAVAILABLE, of a
+ * hook or a run, it goes on from the newest checkpoint, weights and input alike, as .recovers of
+ * hr_monitored_session_new: without checkpoints from the beginning. */
 HR_API hr_status hr_estimator_train_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_train_opts *opts);
 #define hr_estimator_train(...)                                                                                        \
     HR_CALL3_(hr_estimator_train_with, hr_train_opts, __VA_ARGS__, .struct_size = sizeof(hr_train_opts))
@@ -318,6 +367,10 @@ typedef struct hr_predict_opts {
     const char *checkpoint_path; /* default: the newest complete one in model_dir */
     hr_hook *const *hooks;       /* takes; their end is not called if `each` ends the loop */
     int hook_count;
+    /* The predictions that are computed, by name; names that the model does not have are passed over, but if none is
+     * left, that is HR_INVALID_ARGUMENT, "estimator.predict_keys". Default: all. */
+    const char *const *predict_keys;
+    int predict_key_count;
 } hr_predict_opts;
 /* Calls `each` with every batch of fn(user) and its predictions. HR_NOT_FOUND: there is no checkpoint. */
 HR_API hr_status hr_estimator_predict_with(hr_estimator *e, hr_input_fn *fn, void *user, hr_batch_fn *each,
@@ -370,6 +423,8 @@ typedef struct hr_train_spec {
     int64_t max_steps;     /* default: until the input ends */
     hr_hook *const *hooks; /* takes */
     int hook_count;
+    const hr_saver_listener *saving_listeners; /* called in this order, before the evaluation; borrowed for the call */
+    int saving_listener_count;
 } hr_train_spec;
 typedef struct hr_eval_spec {
     hr_input_fn *input_fn;
@@ -379,6 +434,10 @@ typedef struct hr_eval_spec {
     const int64_t *throttle_secs;  /* min seconds between two evaluations; default 600 */
     hr_exporter *const *exporters; /* asked after each evaluation, in this order; borrowed for the call */
     int exporter_count;
+    /* Called before each evaluation, with hooks_user: puts at most `max` new hooks into `hooks`, and returns how
+     * many. A hook lives for one session, and there is one for each evaluation. */
+    int (*hooks)(hr_hook **hooks, int max, void *user);
+    void *hooks_user;
 } hr_eval_spec;
 /* A spec as an argument: HR_TRAIN_SPEC(.input_fn = train_input, .max_steps = 20000). */
 #define HR_TRAIN_SPEC(...) (&(hr_train_spec){__VA_ARGS__})

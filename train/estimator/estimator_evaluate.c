@@ -20,8 +20,18 @@ typedef struct pass {
     int updates, fetches; /* the first `updates` fetches update metrics, predictions follow */
     int64_t batches;
     double loss_sum;
-    bool left; /* `each` has ended the loop */
+    bool left;                   /* `each` has ended the loop */
+    const hr_predict_opts *keys; /* which predictions are wanted; NULL: all */
 } pass;
+
+static bool is_wanted(const pass *p, const char *name)
+{
+    if (!p->keys || p->keys->predict_key_count <= 0) return true;
+    bool wanted = false;
+    for (int i = 0; i < p->keys->predict_key_count; i++)
+        wanted |= p->keys->predict_keys[i] && strcmp(p->keys->predict_keys[i], name) == 0;
+    return wanted;
+}
 
 static void choose_fetches(pass *p)
 {
@@ -32,9 +42,18 @@ static void choose_fetches(pass *p)
     }
     p->fetches = p->updates;
     for (int i = 0; i < s->predictions && p->each; i++) {
-        p->name[i] = s->prediction[i].name;
+        if (!is_wanted(p, s->prediction[i].name)) continue;
+        p->name[p->fetches - p->updates] = s->prediction[i].name;
         p->fetch[p->fetches++] = s->prediction[i].node;
     }
+}
+
+static hr_status check_keys(const pass *p, hr_error *err)
+{
+    if (!p->keys || p->fetches > 0) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.predict_keys",
+                   "predict: expected one of the model's predictions among predict_keys, found none, first '%s'",
+                   p->keys->predict_key_count > 0 && p->keys->predict_keys[0] ? p->keys->predict_keys[0] : "");
 }
 
 static hr_status run_batch(pass *p, hr_error *err)
@@ -109,7 +128,10 @@ static hr_status open_pass(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void 
         return st;
     }
     choose_fetches(p);
-    return pass_session(p, o, err);
+    st = check_keys(p, err);
+    if (st == HR_OK) return pass_session(p, o, err);
+    hr__loop_hooks_refuse(o->hooks, o->hook_count);
+    return st;
 }
 
 /* Ends the hooks if the loop has ended by itself: `st` is what it gave. */
@@ -234,11 +256,14 @@ hr_status hr_estimator_predict_with(hr_estimator *e, hr_input_fn *fn, void *user
     if (st == HR_OK && !each)
         st = hr_fail(&e->error, HR_INVALID_ARGUMENT, "estimator.argument",
                      "predict: expected a function that takes the predictions, got NULL");
+    if (st == HR_OK && o->predict_key_count > 0 && !o->predict_keys)
+        st = hr_fail(&e->error, HR_INVALID_ARGUMENT, "estimator.argument",
+                     "predict: expected %d predict_keys, got NULL", o->predict_key_count);
     if (st != HR_OK) {
         hr__loop_hooks_refuse(o->hooks, o->hook_count);
         return st;
     }
-    pass p = {.each = each, .each_user = each_user};
+    pass p = {.each = each, .each_user = each_user, .keys = o};
     st = open_pass(e, HR_MODE_PREDICT, fn, user, &as, &p, &e->error);
     if (st == HR_OK) st = run_batches(&p, &e->error);
     return close_pass(&p, st, &e->error);
@@ -250,6 +275,7 @@ hr_status hr_estimator_predict_with(hr_estimator *e, hr_input_fn *fn, void *user
 typedef struct evaluator {
     hr_estimator *e;
     const hr_eval_spec *spec;
+    const hr_train_spec *train; /* whose listeners are called first */
     double throttle;
     int64_t max_steps; /* 0: none */
     bool saved_once;
@@ -265,6 +291,9 @@ static hr_status evaluate_now(evaluator *v, hr_monitored_session *m, int64_t ste
     hr_timer_update(&v->timer, step, hr_monitored_now(m), &seconds, &steps);
     HR_TRY(hr_whole_checkpoint(v->e->model_dir, &checkpoint, err));
     o.checkpoint_path = checkpoint;
+    hr_hook *hooks[MAX_HOOKS];
+    if (v->spec->hooks) o.hook_count = v->spec->hooks(hooks, MAX_HOOKS, v->spec->hooks_user);
+    o.hooks = hooks;
     hr_status st = evaluate(v->e, v->spec->input_fn, v->spec->user, &o, err);
     for (int i = 0; i < v->spec->exporter_count && st == HR_OK; i++)
         st = hr_exporter_export(v->spec->exporters[i], v->e, checkpoint, v->max_steps > 0 && step >= v->max_steps, err);
@@ -272,10 +301,34 @@ static hr_status evaluate_now(evaluator *v, hr_monitored_session *m, int64_t ste
     return st;
 }
 
+static hr_status evaluator_begin(void *user, hr_graph *g, hr_error *err)
+{
+    const hr_train_spec *t = ((const evaluator *)user)->train;
+    for (int i = 0; i < t->saving_listener_count; i++) {
+        const hr_saver_listener *l = &t->saving_listeners[i];
+        if (l->begin) HR_TRY(l->begin(l->user, g, err));
+    }
+    return HR_OK;
+}
+
+static hr_status evaluator_before_save(void *user, hr_monitored_session *m, int64_t step, hr_error *err)
+{
+    const hr_train_spec *t = ((const evaluator *)user)->train;
+    for (int i = 0; i < t->saving_listener_count; i++) {
+        const hr_saver_listener *l = &t->saving_listeners[i];
+        if (l->before_save) HR_TRY(l->before_save(l->user, m, step, err));
+    }
+    return HR_OK;
+}
+
 /* The first save is that of the beginning. */
 static hr_status evaluator_after_save(void *user, hr_monitored_session *m, int64_t step, hr_error *err)
 {
     evaluator *v = user;
+    for (int i = 0; i < v->train->saving_listener_count; i++) {
+        const hr_saver_listener *l = &v->train->saving_listeners[i];
+        if (l->after_save) HR_TRY(l->after_save(l->user, m, step, err));
+    }
     if (!v->saved_once) {
         v->saved_once = true;
         return HR_OK;
@@ -287,6 +340,10 @@ static hr_status evaluator_after_save(void *user, hr_monitored_session *m, int64
 static hr_status evaluator_end(void *user, hr_monitored_session *m, int64_t step, hr_error *err)
 {
     evaluator *v = user;
+    for (int i = 0; i < v->train->saving_listener_count; i++) {
+        const hr_saver_listener *l = &v->train->saving_listeners[i];
+        if (l->end) HR_TRY(l->end(l->user, m, step, err));
+    }
     return v->timer.triggered && step == v->timer.last_step ? HR_OK : evaluate_now(v, m, step, err);
 }
 
@@ -296,14 +353,18 @@ hr_status hr_train_and_evaluate(hr_estimator *e, const hr_train_spec *train, con
     if (st == HR_OK && (eval->exporter_count < 0 || (eval->exporter_count > 0 && !eval->exporters)))
         st = hr_fail(&e->error, HR_INVALID_ARGUMENT, "estimator.argument",
                      "train_and_evaluate: expected %d exporters, got NULL", eval->exporter_count);
+    if (st == HR_OK && train->saving_listener_count > 0 && !train->saving_listeners)
+        st = hr_fail(&e->error, HR_INVALID_ARGUMENT, "estimator.argument",
+                     "train_and_evaluate: expected %d saving_listeners, got NULL", train->saving_listener_count);
     for (int i = 0; st != HR_OK && train && train->hooks && i < train->hook_count; i++) hr_hook_free(train->hooks[i]);
     HR_TRY(st);
     evaluator v = {.e = e,
                    .spec = eval,
+                   .train = train,
                    .throttle = eval->throttle_secs ? (double)*eval->throttle_secs : 600,
                    .max_steps = train->max_steps};
     v.timer.last_step = -1;
-    hr_saver_listener listener = {.after_save = evaluator_after_save, .end = evaluator_end, .user = &v};
+    hr_saver_listener listener = {evaluator_begin, evaluator_before_save, evaluator_after_save, evaluator_end, &v};
     return hr_estimator_train(e, train->input_fn, train->user, .max_steps = train->max_steps, .hooks = train->hooks,
                               .hook_count = train->hook_count, .saving_listener = &listener);
 }

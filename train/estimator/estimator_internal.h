@@ -33,6 +33,12 @@ struct hr_estimator_spec {
     bool nameless; /* something was given without a name */
 };
 
+/* Further metrics of hr_add_metrics. */
+typedef struct metrics_fn {
+    hr_model_fn *fn;
+    void *user;
+} metrics_fn;
+
 struct hr_estimator {
     hr_model_fn *fn;
     void *user;
@@ -46,12 +52,19 @@ struct hr_estimator {
     int result_count;
     bool v1_names;                           /* variables are called as TensorFlow 1's canned estimators call them */
     hr_warm_start_settings *warm_start_from; /* NULL: initial values */
-    hr_error wrong;                          /* what it was made of: every call gives it. code 0: nothing */
+    metrics_fn *more_metrics;
+    int more_metrics_count;
+    char **names; /* of variables, lent to the caller */
+    int name_count;
+    hr_error wrong; /* what it was made of: every call gives it. code 0: nothing */
     hr_error error;
 };
 
 /* The beginning of each call of an estimator, NULL for lack of memory: what keeps it from being done sticks to it. */
 hr_status hr__estimator_begin(hr_estimator *e, hr_input_fn *fn);
+
+/* Looks at config.tf_config; what is wrong with it sticks to the estimator. */
+void hr__estimator_read_cluster(hr_estimator *e);
 
 /* One graph with its input: made for each train, evaluate, predict. */
 typedef struct model {

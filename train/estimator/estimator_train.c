@@ -245,11 +245,13 @@ static hr_status train_run(training *t, const char *checkpoint, const hr_train_o
         {IDENTITY, save_identity, restore_identity, &t->model},
         {ITERATOR, save_iterator, restore_iterator, &t->model},
     };
+    const hr_run_config *c = &t->model.e->config;
     HR_TRY(make_hooks(t, &hooks, o, err));
     hr_monitored_session *m = hr_monitored_session_new(
-        t->model.graph, hooks.hook, hooks.count, .checkpoint_path = checkpoint, .extra = extra, .extras = 2,
-        .init_fn = hr__model_warm_start, .init_user = &t->model, .workers = t->model.e->config.workers,
-        .now = t->model.e->config.now, .user = t->model.e->config.now_user);
+        t->model.graph, hooks.hook, hooks.count, .checkpoint_path = checkpoint ? checkpoint : "",
+        .checkpoint_dir = c->save_checkpoints_steps < 0 ? NULL : t->model.e->model_dir, .recovers = true,
+        .extra = extra, .extras = 2, .init_fn = hr__model_warm_start, .init_user = &t->model, .workers = c->workers,
+        .now = c->now, .user = c->now_user);
     hr_free(hooks.hook);
     if (!m) return hr_no_memory(err, "a session");
     hr_error closing = {0};

@@ -118,10 +118,19 @@ static hr_status guard_after_run(void *state, hr_monitored_session *m, const hr_
     return HR_OK;
 }
 
+/* What a failed session has seen is no loss of this one. */
+static hr_status guard_after_create_session(void *state, hr_monitored_session *m, hr_error *err)
+{
+    (void)m, (void)err;
+    (*(loss_guard **)state)->is_nan = false;
+    return HR_OK;
+}
+
 static const hr_hook_kind guard_kind = {
     .head = HR_HOOK_HEAD,
     .name = "loss_guard",
     .state_size = sizeof(loss_guard *),
+    .after_create_session = guard_after_create_session,
     .before_run = guard_before_run,
     .after_run = guard_after_run,
 };

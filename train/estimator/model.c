@@ -67,7 +67,37 @@ void hr_spec_chief_hook(hr_estimator_spec *spec, hr_hook *hook)
         hr_hook_free(hook);
 }
 
+hr_node hr_spec_predicted(const hr_estimator_spec *spec, const char *name)
+{
+    for (int i = 0; spec && name && i < spec->predictions; i++)
+        if (strcmp(spec->prediction[i].name, name) == 0) return spec->prediction[i].node;
+    return (hr_node){0};
+}
+
 /* ---- building ---- */
+
+/* Those from `first` on take the place of earlier ones of their names. */
+static void replace_metrics(hr_estimator_spec *s, int first)
+{
+    int kept = 0;
+    for (int i = 0; i < s->metrics; i++) {
+        bool replaced = false;
+        for (int k = first; k < s->metrics && i < first; k++)
+            replaced |= strcmp(s->metric[i].name, s->metric[k].name) == 0;
+        if (!replaced) s->metric[kept++] = s->metric[i];
+    }
+    s->metrics = kept;
+}
+
+static hr_status add_more_metrics(const hr_model_call *call, const hr_estimator *e, hr_error *err)
+{
+    for (int i = 0; call->mode == HR_MODE_EVAL && i < e->more_metrics_count; i++) {
+        const int before = call->spec->metrics;
+        HR_TRY(e->more_metrics[i].fn(call, e->more_metrics[i].user, err));
+        replace_metrics(call->spec, before);
+    }
+    return HR_OK;
+}
 
 static hr_status check_spec(const model *m, hr_error *err)
 {
@@ -108,6 +138,7 @@ static hr_status model_build(model *m, hr_error *err)
     if (!m->feed) return hr_no_memory(err, "feeds");
     hr_model_call call = {m->graph, m->features, m->mode, &e->config, &m->spec};
     HR_TRY(e->fn(&call, e->user, err));
+    HR_TRY(add_more_metrics(&call, e, err));
     return check_spec(m, err);
 }
 
@@ -140,11 +171,10 @@ void hr__model_close(model *m)
 hr_status hr__model_open_input(model *m, hr_view state, hr_error *err)
 {
     const hr_run_config *c = &m->e->config;
-    hr_dataset *ds = m->ds;
-    m->ds = NULL;
-    m->it =
-        hr_iterate(ds, .workers = c->workers, .budget = c->budget, .seed = (uint64_t)c->tf_random_seed,
-                   .state = state.size > 0 ? state.data : NULL, .state_size = state.size > 0 ? (size_t)state.size : 0);
+    hr_iterator_free(m->it); /* of a session before this one */
+    m->it = hr_iterate(hr_dataset_ref(m->ds), .workers = c->workers, .budget = c->budget,
+                       .seed = (uint64_t)c->tf_random_seed, .state = state.size > 0 ? state.data : NULL,
+                       .state_size = state.size > 0 ? (size_t)state.size : 0);
     return m->it ? HR_OK : hr_no_memory(err, "an iterator");
 }
 

@@ -92,7 +92,9 @@ typedef struct hr_monitored_session_opts {
     /* Restores the newest complete checkpoint of this folder (hr_whole_checkpoint). Without one, variables get their
      * initial values. */
     const char *checkpoint_dir;
-    const char *checkpoint_path;  /* restores this checkpoint instead */
+    /* Restores this checkpoint instead; "": none. A session that is made anew after a failure begins with the newest one
+     * of checkpoint_dir, if that is given, too. */
+    const char *checkpoint_path;
     const hr_checkpointed *extra; /* saved and restored with the variables; copied, but not their names */
     int extras;
     const int *workers;        /* threads of the session; default: all of the pool */

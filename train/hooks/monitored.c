@@ -71,8 +71,8 @@ static hr_status make_variables(hr_monitored_session *m, hr_error *err)
     hr_free(m->restored);
     m->restored = NULL;
     if (m->checkpoint_path) {
-        m->restored = hr_strdup(m->checkpoint_path);
-        if (!m->restored) return hr_no_memory(err, "a path");
+        m->restored = m->checkpoint_path[0] ? hr_strdup(m->checkpoint_path) : NULL;
+        if (m->checkpoint_path[0] && !m->restored) return hr_no_memory(err, "a path");
     } else if (m->checkpoint_dir) {
         HR_TRY(hr_whole_checkpoint(m->checkpoint_dir, &m->restored, err));
     }
@@ -106,6 +106,10 @@ static void begin_recovery(hr_monitored_session *m)
 {
     for (int i = 0; i < m->hooks; i++)
         if (m->hook[i]->kind->settle) m->hook[i]->kind->settle(m->hook[i]->state);
+    if (m->checkpoint_dir) {
+        hr_free(m->checkpoint_path);
+        m->checkpoint_path = NULL;
+    }
     hr_log_message(HR_WARNING, "the session is made anew, from the last checkpoint: %s", m->error.text);
     m->error = (hr_error){0};
     m->ended = false;

@@ -86,7 +86,8 @@ hr_estimator *new_test_classifier(const classifier_spec *s)
                             .config = {.tf_random_seed = 11,
                                        .workers = s->workers,
                                        .identity = s->identity,
-                                       .save_checkpoints_steps = s->save_steps}};
+                                       .save_checkpoints_steps = s->save_steps,
+                                       .async_checkpoints = s->async}};
     if (s->kind != DNN) o.linear_feature_columns = (hr_column_list){wide, 3};
     if (s->kind != LINEAR) {
         o.dnn_feature_columns = (hr_column_list){deep, 3};

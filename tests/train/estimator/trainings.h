@@ -22,6 +22,7 @@ typedef struct classifier_spec {
     const int *workers;
     const char *identity;
     int64_t save_steps; /* 0: by the clock */
+    bool async;
 } classifier_spec;
 hr_estimator *new_test_classifier(const classifier_spec *spec);
 
