@@ -548,6 +548,23 @@ static void allocations_fail(void **state)
     }
 }
 
+static void cells_alone_are_named_as_those_of_a_stack(void **state)
+{
+    (void)state;
+    hr_graph *g = hr_graph_new();
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, -1, WIDTH));
+    hr_variable_scope(g, "rnn");
+    x = hr_lstm(x, UNITS, .cell_only = true, .return_sequences = true);
+    x = hr_lstm(x, UNITS, .cell_only = true, .return_sequences = true);
+    hr_gru(x, UNITS, .cell_only = true, .name = "last");
+    hr_scope_end(g);
+    assert_null(hr_graph_error(g));
+    assert_non_null(hr_variable_named(g, "rnn/lstm_cell/kernel"));
+    assert_non_null(hr_variable_named(g, "rnn/lstm_cell_1/recurrent_kernel"));
+    assert_non_null(hr_variable_named(g, "rnn/last/bias"));
+    hr_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -557,6 +574,7 @@ int main(void)
         cmocka_unit_test(dropout_takes_the_same_inputs_away_at_all_steps),
         cmocka_unit_test(wrong_arguments_stay_with_the_graph),
         cmocka_unit_test(allocations_fail),
+        cmocka_unit_test(cells_alone_are_named_as_those_of_a_stack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
