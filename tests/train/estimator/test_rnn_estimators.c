@@ -403,7 +403,7 @@ static void columns_of_the_wrong_kind_are_refused(void **state)
                                                   .context_feature_columns = {&steps, 1}, .units = HR_UNITS(2),
                                                   .n_classes = 3, .return_sequences = i);
         assert_status(hr_estimator_train(swapped, batches, &in), HR_INVALID_ARGUMENT);
-        assert_string_equal(hr_estimator_error(swapped)->kind, "column.list");
+        assert_string_equal(hr_estimator_error(swapped)->kind, "column.sequence");
         hr_estimator_free(swapped);
     }
     hr_feature_column_unref(row);
