@@ -103,6 +103,7 @@ HR_API hr_derived_feature *hr_derived_log_with(const char *name, const char *fie
 #define hr_derived_log(...)                                                                                            \
     HR_CALL2_(hr_derived_log_with, hr_derived_log_opts, __VA_ARGS__, .struct_size = sizeof(hr_derived_log_opts))
 
+/* How two values are compared. */
 typedef enum hr_comparison { HR_LESS, HR_AT_MOST, HR_EQUAL, HR_AT_LEAST, HR_GREATER } hr_comparison;
 /* What a field is compared with: another field, or a text, or else a number. */
 typedef struct hr_operand {
@@ -116,6 +117,7 @@ HR_API hr_derived_feature *hr_derived_comparison_with(const char *name, hr_compa
 #define hr_derived_comparison(...)                                                                                     \
     HR_CALL4_(hr_derived_comparison_with, hr_derived_opts, __VA_ARGS__, .struct_size = sizeof(hr_derived_opts))
 
+/* A part of a point in time. */
 typedef enum hr_date_part {
     HR_YEAR,
     HR_MONTH,       /* 1 to 12 */
