@@ -17,7 +17,7 @@
  * float32. (hr_derived_rename keeps all values, types and shapes.) It may read other derived features, in any order of
  * the list, but not itself.
  *
- * Missing values: where a row has no value in one of the fields, and where there is no result (a ratio with 0 below, the
+ * Missing values: where a row has no value in one of the fields, or there is no result (a ratio with 0 below, the
  * logarithm of what is not positive, a text that is no date), the feature's value is its default: .default_value, 0 by
  * default. A field has no value if its list is empty, or if its `present` bit is not set; a dense field always has one.
  * A row with more than one value in such a field is an error (derived.values). Arithmetic of int64 that overflows also

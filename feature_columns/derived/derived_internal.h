@@ -38,7 +38,7 @@ typedef struct hr__derived_plan {
     hr__map names;          /* of the fields of the input, then of the steps */
 } hr__derived_plan;
 
-/* Finds the fields, the types and the order. `wanted`: only these features and what they are made of (NULL: all). Shares
+/* Finds the fields, the types and the order. `wanted`: only these features and their parts (NULL: all). Shares
  * the features, borrows the names of `in`. hr__derived_plan_clear also after a failure. */
 hr_status hr__derived_plan_make(hr_derived_list list, const hr_schema *in, const hr_parse_spec *wanted,
                                 hr__derived_plan *out, hr_error *err);

@@ -1,6 +1,6 @@
 /* The kit of derived features: for those who write a kind of their own. derived.h says what a derived feature is.
  *
- * A kind computes one value a row from one value of each field that the feature reads. The library gathers these values,
+ * A kind computes one value a row from one value of each field that the feature reads. The library gathers values,
  * knows which are missing, fills in defaults, and orders features that read each other. A kind needs .name, .type and
  * .compute. Its constructor calls hr_derived_new. */
 #ifndef HR_DERIVED_KIND_H
@@ -46,7 +46,7 @@ typedef struct hr_derived_kind {
     /* Says the type of the result, HR_INT64 or HR_FLOAT, for fields of these types: HR_INT64, HR_DOUBLE, HR_STRING.
      * Refuses types that it cannot read (kind derived.dtype). */
     hr_status (*type)(const void *spec, const hr_dtype *in, int count, hr_dtype *out, hr_error *err);
-    /* Computes `rows` values into `out`, int64_t or float. A row in which a field has no value is `missing` already, and
+    /* Computes `rows` values into `out`, int64_t or float. A row in which a field has no value is `missing` before, and
      * gets its default whatever `out` has for it; compute sets `missing` for further rows without a result. Called from
      * any thread. */
     hr_status (*compute)(const void *spec, hr_derived_work *w, const hr_derived_values *in, int64_t rows, void *out,
