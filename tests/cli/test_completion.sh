@@ -94,7 +94,7 @@ it_completes_values_that_are_one_of_a_few_words() {
     offers "fail skip"
     completed headrace stats a.csv --normalize m
     offers "mean_std min_max"
-    completed headrace train a.yaml --estimator l
+    completed headrace train a.yaml --estimator linear_c
     offers "linear_classifier"
     completed headrace split --by ''
     offers ""

@@ -119,14 +119,201 @@ it_predicts_records_without_labels() {
     ends_with 2
 }
 
-it_takes_no_csv_for_damaged_records() {
-    flights 500 data
-    sed 's/train-\*.tfrecord/rows.csv/; s/test-\*.tfrecord/rows.csv/' "$flights_yaml" >csv.yaml
-    cp "$scratch/flights.csv" data/rows.csv
-    for command in train evaluate predict; do
-        headrace $command csv.yaml -d data -m model
-        refused 1 "data/rows.csv: expected TFRecords, found CSV by its name; 'headrace convert' makes them of it"
+# Some rows with labels of several kinds, their records and their JSON, and a config of a linear model.
+rows_of_kinds() {
+    awk 'BEGIN { srand(1); print "id,x,kind,two,n,w,day"
+        for (i = 0; i < 240; i++) { x = i * 7 % 30 / 10
+            printf "%d,%.1f,%s,%s,%d,%.2f,2013-01-%02d\n", i, x, (x < 1 ? "low" : x < 2 ? "mid" : "high"),
+                (x > 1.45 ? "yes" : "no"), x * 2, 1 + i % 3, i % 28 + 1 } }' >rows.csv
+    cat >kinds.yaml <<END
+schema:
+  int64: [id, n]
+  float: [x, w]
+  string: [kind, two, day]
+  label: kind
+columns:
+  steps: {bucketized: x, boundaries: [0.5, 1, 1.5, 2, 2.5]}
+model:
+  estimator: linear_classifier
+  linear_feature_columns: [steps]
+  label_vocabulary: [low, mid, high]
+train:
+  files: rows.csv
+  eval_files: rows.csv
+  batch_size: 16
+  epochs: 4
+  seed: 1
+END
+}
+
+it_trains_on_csv_and_json_as_on_their_records() {
+    rows_of_kinds
+    headrace convert rows.csv --schema kinds.yaml -o rows.tfrecord
+    headrace convert rows.csv --schema kinds.yaml -o rows.jsonl
+    ends_with 0
+    tr , ';' <rows.csv >rows.txt
+    headrace train kinds.yaml -m of_csv
+    ends_with 0
+    prints "ended at step 60"
+    headrace predict kinds.yaml -m of_csv --columns id,probabilities -o csv.csv
+    ends_with 0
+    for name in rows.tfrecord rows.jsonl; do
+        headrace train kinds.yaml -m "of_$name" --set "train.files=$name"
+        ends_with 0
+        headrace predict kinds.yaml -m "of_$name" --columns id,probabilities --set "train.eval_files=$name" -o other.csv
+        ends_with 0
+        same csv.csv other.csv
     done
+    headrace train kinds.yaml -m of_txt --set train.files=rows.txt --set train.format=csv --set 'train.csv={delimiter: ;}'
+    ends_with 0
+    headrace predict kinds.yaml -m of_txt --columns id,probabilities -o other.csv
+    same csv.csv other.csv
+    printf '300,x,low,no,0,1,\n' >>rows.csv
+    headrace train kinds.yaml -m wrong
+    refused 1 "rows.csv:242: "
+    says "column 'x'"
+}
+
+it_leaves_out_rows_only_where_it_is_told() {
+    rows_of_kinds
+    printf '300,1.5,,no,0,1,\n' >>rows.csv
+    headrace train kinds.yaml -m model
+    refused 1 "'kind'"
+    headrace train kinds.yaml -m model2 --set train.require=kind
+    ends_with 0
+    headrace evaluate kinds.yaml -m model2 --set train.require=[kind] --json
+    prints '"rows":240,'
+}
+
+it_trains_evaluates_and_predicts_labels_that_are_words() {
+    rows_of_kinds
+    headrace train kinds.yaml -m model
+    ends_with 0
+    headrace evaluate kinds.yaml -m model --at-least accuracy=0.99 --json
+    ends_with 0
+    prints '"accuracy":1,"average_loss":0.'
+    prints '"rows":240,"global_step":60}'
+    headrace evaluate kinds.yaml -m model --at-least auc=0.5
+    ends_with 2
+    says "there is no figure 'auc'"
+    headrace predict kinds.yaml -m model
+    ends_with 0
+    [ "$(printf '%s\n' "$out" | head -n 3 | tr '\n' ' ')" = "low low mid " ] || fail "the classes"
+    head -n 6 rows.csv >few.csv
+    headrace evaluate kinds.yaml -m model --files few.csv --json
+    prints '"rows":5,'
+    headrace predict kinds.yaml -m model few.csv --columns id,day,classes,class_ids --to jsonl
+    ends_with 0
+    prints '{"class_ids": 0, "classes": "low", "day": "2013-01-01", "id": 0}'
+    headrace predict kinds.yaml -m model few.csv --columns id,classes,probabilities --to tfrecord -o out.tfrecord
+    ends_with 0
+    headrace show out.tfrecord -n 1
+    prints '"probabilities": ['
+    headrace predict kinds.yaml -m model few.csv --columns id,class
+    refused 1 "--columns: expected fields of the schema and predictions, found 'class'"
+    headrace predict kinds.yaml -m model few.csv --columns id --to xml
+    refused 1 "--to: expected csv, jsonl or tfrecord"
+    cat few.csv | headrace predict kinds.yaml -m model --set train.format=csv - --columns classes
+    ends_with 0
+    cat few.csv | headrace predict kinds.yaml -m model --set train.format=csv - --columns id,classes
+    refused 1 "-:"
+    says "leave fields out of --columns"
+    sed 's/,kind,/,/; s/,low,/,/; s/,mid,/,/; s/,high,/,/' few.csv >unlabelled.csv
+    headrace predict kinds.yaml -m model unlabelled.csv
+    ends_with 0
+}
+
+it_weighs_rows_by_class_and_column() {
+    rows_of_kinds
+    sed 's/label: kind/label: two/; s/label_vocabulary: .*/label_vocabulary: [no, yes]/' kinds.yaml >two.yaml
+    headrace train two.yaml -m plain
+    headrace evaluate two.yaml -m plain --json
+    prints '"label/mean":0.5,'
+    set -- --set 'model.class_weights={yes: 3}'
+    headrace train two.yaml -m weighted "$@"
+    ends_with 0
+    headrace evaluate two.yaml -m weighted --json "$@"
+    prints '"label/mean":0.75,' # 3 / (3 + 1)
+    set -- "$@" --set model.weight_column=w
+    headrace train two.yaml -m both "$@"
+    headrace evaluate two.yaml -m both --json "$@"
+    prints '"label/mean":0.75'
+    headrace train two.yaml -m none --set 'model.class_weights={maybe: 3}'
+    refused 1 'expected a word of label_vocabulary, found "maybe"'
+}
+
+it_trains_regressors_and_models_with_a_head() {
+    rows_of_kinds
+    sed 's/label: kind/label: n/; /label_vocabulary/d' kinds.yaml >n.yaml
+    headrace train n.yaml -m regressor --estimator linear_regressor --set train.learning_rate=0.5
+    ends_with 0
+    headrace evaluate n.yaml -m regressor --estimator linear_regressor --set train.learning_rate=0.5 \
+        --at-most average_loss=0.3
+    ends_with 0
+    headrace train n.yaml -m counts --estimator linear_estimator --set model.head=poisson_regression
+    ends_with 0
+    headrace predict n.yaml -m counts --estimator linear_estimator --set model.head=poisson_regression --columns n,predictions
+    ends_with 0
+    prints "n,predictions"
+    headrace train n.yaml -m baseline --estimator baseline_regressor
+    ends_with 0
+    headrace train n.yaml -m counts --estimator linear_estimator
+    refused 1 "expected the key 'head'"
+}
+
+it_reads_derived_features() {
+    rows_of_kinds
+    cat >derived.yaml <<END
+schema:
+  int64: [id]
+  float: [x, w]
+  string: [two, day]
+  label: two
+derived:
+  share: {ratio: [x, w]}
+  heavy: {at_least: [w, 2]}
+  weekday: {weekday: day}
+columns:
+  share: {numeric: share}
+  heavy: {identity: 2}
+  weekday: {identity: 7}
+  steps: {bucketized: x, boundaries: [0.5, 1, 1.5, 2, 2.5]}
+model:
+  estimator: linear_classifier
+  linear_feature_columns: [share, heavy, weekday, steps]
+  label_vocabulary: [no, yes]
+train: {files: rows.csv, eval_files: rows.csv, batch_size: 16, epochs: 2, seed: 1}
+END
+    headrace train derived.yaml -m model
+    ends_with 0
+    headrace evaluate derived.yaml -m model --at-least auc=0.9
+    ends_with 0
+    headrace predict derived.yaml -m model --columns day,weekday,heavy,classes
+    ends_with 0
+    prints "2013-01-01,1,0,no" # a Tuesday
+    headrace train derived.yaml -m other --set 'derived.share={ratio: [x, v]}'
+    ends_with 1
+    says '--set "derived.share'
+}
+
+it_takes_values_for_those_of_the_file() {
+    rows_of_kinds
+    headrace train kinds.yaml -m model --set train.batch_size=60 --set train.epochs=1 --json
+    ends_with 0
+    prints '"last_step":4,'
+    prints '"batch_size":60,'
+    for command in train evaluate predict bench explain; do
+        headrace $command kinds.yaml --set train.batchsize=1
+        refused 1 "--set \"train.batchsize=1\": unknown key 'batchsize'; did you mean 'batch_size'?"
+    done
+    headrace train kinds.yaml --set train.batch_size
+    refused 1 'expected KEY.PATH=VALUE'
+    headrace train kinds.yaml -m model --set train.batch_size=60 --set train.epochs=2 --set 'model.linear_optimizer=sgd'
+    refused 1 'this one has'
+    printf 'pipeline:\n  - range: 10\n  - batch: 2\n' >pipe.yaml
+    headrace bench pipe.yaml --set 'pipeline[1].batch=5' --json
+    ends_with 0
+    prints '{"rows":10,"batches":2,'
 }
 
 it_trains_each_kind_of_classifier() {

@@ -10,28 +10,38 @@ static hr_status training_file_read_schema(hr_training *t, const hr__node *root,
     const hr__node *section;
     HR_TRY(hr__node_need(root, "schema", &section, err));
     HR_TRY(hr__schema_read(section, &t->schema_file, err));
-    HR_TRY(hr__schema_stored(&t->schema_file, &t->schema, err));
-    if (t->schema_file.label < 0)
-        return hr__node_fail(section, err, HR_INVALID_ARGUMENT, "training.label",
+    return hr__schema_stored(&t->schema_file, &t->schema, err);
+}
+
+/* What the model learns: `model: label:`, which may be derived, else the schema's label. */
+static hr_status training_file_read_label(hr_training *t, const hr__node *root, hr_error *err)
+{
+    const hr__node *model = hr__node_get(root, "model"), *schema = hr__node_get(root, "schema");
+    const hr__node *node = t->label_node = hr__node_get(model, "label");
+    if (!node) t->label_node = hr__node_get(schema, "label");
+    if (!t->label_node)
+        return hr__node_fail(schema, err, HR_INVALID_ARGUMENT, "training.label",
                              "expected a label: the field that the model learns to predict");
-    return HR_OK;
+    if (node) HR_TRY(hr__training_need_field(node, &t->all, err));
+    return hr__node_text(t->label_node, &t->label, err);
 }
 
 /* Strings are labels where a vocabulary says which classes they are. */
-static hr_status training_file_check_label(const hr_training *t, const hr__node *root, hr_error *err)
+static hr_status training_file_check_label(const hr_training *t, hr_error *err)
 {
-    const hr__schema_field *label = &t->schema_file.field[t->schema_file.label];
+    bool text = false;
     const bool words = t->head.opts.label_vocabulary.count > 0;
-    if (words == (label->stored == HR_STRING)) return HR_OK;
+    for (int i = 0; i < t->all.fields; i++)
+        if (strcmp(t->all.field[i].name, t->label) == 0) text = t->all.field[i].dtype == HR_STRING;
+    if (words == text) return HR_OK;
     if (words)
         return hr__node_fail(t->head.vocabulary, err, HR_INVALID_ARGUMENT, "training.label",
                              "expected a label of strings, but '%.60s' is a number; leave the vocabulary out",
-                             label->name);
-    return hr__node_fail(hr__node_get(hr__node_get(root, "schema"), "label"), err, HR_INVALID_ARGUMENT,
-                         "training.label",
+                             t->label);
+    return hr__node_fail(t->label_node, err, HR_INVALID_ARGUMENT, "training.label",
                          "expected a field of numbers, but '%.60s' is a string; name its classes in "
                          "model.label_vocabulary",
-                         label->name);
+                         t->label);
 }
 
 static hr_status training_file_read_data(hr_training *t, const hr__node *root, const hr_training_opts *o, hr_error *err)
@@ -47,7 +57,7 @@ static hr_status training_file_read_columns(hr_training *t, const hr__node *root
     const hr__node *section;
     HR_TRY(hr__node_need(root, "columns", &section, err));
     const hr__node *defaults = hr__node_get(hr__node_get(root, "schema"), "default");
-    return hr__columns_from_config(section, &t->schema, defaults, &t->columns, err);
+    return hr__columns_from_config(section, &t->all, defaults, &t->columns, err);
 }
 
 /* ---- what makes this training itself ---- */
@@ -94,16 +104,18 @@ static hr_status make_identity(hr_training *t, const hr__node *root, hr_error *e
 
 static hr_status training_file_read_all(hr_training *t, const char *path, const hr_training_opts *o, hr_error *err)
 {
-    static const char *const keys[] = {"schema", "columns", "model", "pipeline", "train", NULL};
+    static const char *const keys[] = {"schema", "derived", "columns", "model", "pipeline", "train", NULL};
     HR_TRY(hr__config_open(path, &t->config, err));
     HR_TRY(hr__config_set_all(t->config, o->set, o->set_count, err));
     const hr__node *root = hr__config_root(t->config);
     HR_TRY(hr__config_check_keys(root, keys, err));
     HR_TRY(training_file_read_schema(t, root, err));
+    HR_TRY(hr__training_read_derived(t, root, err));
+    HR_TRY(training_file_read_label(t, root, err));
     HR_TRY(training_file_read_columns(t, root, err));
     HR_TRY(training_file_read_data(t, root, o, err));
     HR_TRY(hr__training_read_model(t, root, o, err));
-    HR_TRY(training_file_check_label(t, root, err));
+    HR_TRY(training_file_check_label(t, err));
     HR_TRY(hr__training_read_train(t, root, o, err));
     HR_TRY(make_identity(t, root, err));
     return hr__training_make_specs(t, err);
@@ -132,13 +144,14 @@ void hr_training_free(hr_training *t)
     for (int i = 0; i < t->result_count; i++) hr_free(t->results[i].name);
     hr_free(t->results);
     hr__training_head_free(&t->head);
-    hr_parse_spec_free(t->spec);
-    hr_parse_spec_free(t->unlabelled);
+    hr__training_free_specs(t);
+    hr__training_free_rows(t);
     hr__column_list_free(&t->linear);
     hr__column_list_free(&t->dnn);
     hr__config_columns_free(t->columns);
     hr_optimizer_free(t->linear_optimizer);
     hr_optimizer_free(t->dnn_optimizer);
+    hr__training_free_derived(t);
     hr__schema_clear(&t->schema_file);
     hr_free((void *)t->schema.field);
     hr_free(t->units);

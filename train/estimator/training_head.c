@@ -6,9 +6,9 @@
 
 /* ---- kinds ---- */
 
-static const char *const binary_keys[] = {"label_vocabulary", "thresholds", NULL};
-static const char *const class_keys[] = {"n_classes", "label_vocabulary", "thresholds", NULL};
-static const char *const label_keys[] = {"n_classes", "label_vocabulary", "thresholds", "metric_classes", NULL};
+static const char *const binary_keys[] = {"label_vocabulary", "class_weights", "thresholds", NULL};
+static const char *const class_keys[] = {"n_classes", "label_vocabulary", "class_weights", "thresholds", NULL};
+static const char *const label_keys[] = {"n_classes", "thresholds", "metric_classes", NULL};
 static const char *const number_keys[] = {"label_dimension", NULL};
 static const char *const no_keys[] = {NULL};
 
@@ -161,16 +161,59 @@ static hr_status head_read_weight_column(hr_training *t, const hr__node *map, hr
     if (!node) return HR_OK;
     HR_TRY(hr__node_text(node, &name, err));
     h->opts.weight_column = name;
-    for (int i = 0; i < t->schema.fields; i++) {
-        if (strcmp(t->schema.field[i].name, name) != 0) continue;
-        return t->schema.field[i].dtype == HR_STRING ? hr__node_expected(node, "a field of numbers", err) : HR_OK;
+    HR_TRY(hr__training_need_field(node, &t->all, err));
+    for (int i = 0; i < t->all.fields; i++)
+        if (strcmp(t->all.field[i].name, name) == 0 && t->all.field[i].dtype == HR_STRING)
+            return hr__node_expected(node, "a field of numbers", err);
+    return HR_OK;
+}
+
+/* ---- weights of classes ---- */
+
+/* The class is one of the vocabulary, or a number below the number of classes. */
+static hr_status head_check_class(const hr__training_head *h, const hr__node *key, hr_error *err)
+{
+    const hr_vocabulary_list *v = &h->opts.label_vocabulary;
+    int64_t number;
+    if (!v->count) return hr__node_int64(key, 0, h->n_classes - 1, &number, err);
+    for (int64_t i = 0; i < v->count; i++)
+        if (v->views[i].size == (int64_t)key->size && memcmp(v->views[i].data, key->text, key->size) == 0) return HR_OK;
+    return hr__node_expected(key, "a word of label_vocabulary", err);
+}
+
+static hr_status head_read_table(const hr__training_head *h, const hr__node *map, hr_value_number *pair, hr_error *err)
+{
+    for (int64_t i = 0; i < map->count; i++) {
+        HR_TRY(head_check_class(h, map->key[i], err));
+        pair[i].value = map->key[i]->text;
+        HR_TRY(hr__node_double(map->item[i], &pair[i].number, err));
+        if (!(pair[i].number >= 0 && pair[i].number <= 1e30))
+            return hr__node_expected(map->item[i], "a weight of 0 or more", err);
     }
-    const char **names = hr_calloc((size_t)t->schema.fields + 1, sizeof *names);
-    if (!names) return hr_no_memory(err, "names of fields");
-    for (int i = 0; i < t->schema.fields; i++) names[i] = t->schema.field[i].name;
-    const hr_status st = hr__node_unknown(node, "field", names, t->schema.fields, err);
-    hr_free(names);
-    return st;
+    return HR_OK;
+}
+
+/* The weights are a derived feature, by the label; with a weight column, the product of both is another one. */
+static hr_status head_read_class_weights(hr_training *t, const hr__node *map, hr_error *err)
+{
+    hr__training_head *h = &t->head;
+    const hr__node *node = hr__node_get(map, "class_weights");
+    if (!node || hr__node_is_null(node)) return HR_OK;
+    HR_TRY(hr__node_is(node, HR__MAPPING, err));
+    hr_value_number *pair = hr_calloc((size_t)node->count + 1, sizeof *pair);
+    if (!pair) return hr_no_memory(err, "weights of classes");
+    hr_status st = head_read_table(h, node, pair, err);
+    const char *const column = h->opts.weight_column;
+    const hr_value_numbers table = {pair, (int)node->count};
+    if (st == HR_OK)
+        st = hr__training_derive(t, node, hr_derived_map("weight of class", t->label, table, .default_value = 1), err);
+    hr_free(pair);
+    HR_TRY(st);
+    h->weights = node;
+    h->opts.weight_column = column ? "weight of row" : "weight of class";
+    if (!column) return HR_OK;
+    return hr__training_derive(
+        t, node, hr_derived_product("weight of row", HR_FIELDS(column, "weight of class"), .default_value = 1), err);
 }
 
 /* Classes count from the vocabulary, where no number is given. */
@@ -239,6 +282,7 @@ hr_status hr__training_read_head(hr_training *t, const hr__node *map, const char
     HR_TRY(head_read_metric_classes(h, map, err));
     HR_TRY(head_read_reduction(t, map, err));
     HR_TRY(head_read_weight_column(t, map, err));
+    HR_TRY(head_read_class_weights(t, map, err));
     return head_check(t, map, err);
 }
 

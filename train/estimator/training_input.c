@@ -2,8 +2,6 @@
 #include "train/estimator/training_internal.h"
 #include <string.h>
 
-const char *hr__training_label(const hr_training *t) { return t->schema_file.field[t->schema_file.label].name; }
-
 /* ---- what is parsed ---- */
 
 /* A baseline sees no column, but its input has rows by one. */
@@ -17,19 +15,32 @@ static int input_add_columns(const hr_training *t, hr_feature_column **all)
     return n;
 }
 
+static hr_status input_parsed(const hr_training *t, hr__training_spec *spec, hr_error *err)
+{
+    return hr_derived_parse_spec(t->derived, spec->wanted, &t->schema, &spec->parsed, err);
+}
+
 static hr_status input_make_spec(hr_training *t, hr_column_list columns, hr_error *err)
 {
     const hr__training_head *h = &t->head;
-    HR_TRY(hr_make_parse_example_spec(columns, &t->unlabelled, err, .file = &t->schema));
     hr_error refused = {0};
+    HR_TRY(hr_make_parse_example_spec(columns, &t->unlabelled.wanted, err, .file = &t->all));
+    HR_TRY(input_parsed(t, &t->unlabelled, err));
     const hr_status st =
-        hr_make_parse_example_spec(columns, &t->spec, &refused, .file = &t->schema, .label = hr__training_label(t),
+        hr_make_parse_example_spec(columns, &t->spec.wanted, &refused, .file = &t->all, .label = t->label,
                                    .label_dimension = h->kind->many ? h->n_classes : h->opts.label_dimension,
                                    .weight_column = h->opts.weight_column);
-    if (st == HR_OK) return HR_OK;
-    const hr__node *root = hr__config_root(t->config), *at = hr__node_get(hr__node_get(root, "schema"), "label");
+    if (st == HR_OK) return input_parsed(t, &t->spec, err);
     const bool weights = h->weights && strstr(refused.text, "weight_column");
-    return hr__node_fail(weights ? h->weights : at, err, st, refused.kind, "%s", refused.text);
+    return hr__node_fail(weights ? h->weights : t->label_node, err, st, refused.kind, "%s", refused.text);
+}
+
+void hr__training_free_specs(hr_training *t)
+{
+    hr_parse_spec_free(t->spec.wanted);
+    hr_parse_spec_free(t->spec.parsed);
+    hr_parse_spec_free(t->unlabelled.wanted);
+    hr_parse_spec_free(t->unlabelled.parsed);
 }
 
 hr_status hr__training_make_specs(hr_training *t, hr_error *err)
@@ -44,10 +55,28 @@ hr_status hr__training_make_specs(hr_training *t, hr_error *err)
 
 /* ---- datasets ---- */
 
+/* The rows of files, `cycle_length` at a time. */
+static hr_dataset *input_rows(const hr_training *t, hr_dataset *files, int64_t cycle_length)
+{
+    return hr_interleave(files, hr_example_rows_fn, (void *)(uintptr_t)&t->rows, .cycle_length = cycle_length);
+}
+
+static bool input_is_derived(const hr_training *t, const char *name)
+{
+    for (int i = t->schema.fields; i < t->all.fields; i++)
+        if (strcmp(t->all.field[i].name, name) == 0) return true;
+    return false;
+}
+
 static hr_dataset *input_parse(const hr_training *t, hr_dataset *ds, bool labelled, bool drop_remainder)
 {
+    const hr__training_spec *spec = labelled ? &t->spec : &t->unlabelled;
     ds = hr_batch(ds, t->batch_size, .drop_remainder = drop_remainder);
-    ds = hr_parse_example(ds, labelled ? t->spec : t->unlabelled, .label = labelled ? hr__training_label(t) : NULL);
+    const char *label = labelled ? t->label : NULL;
+    const bool derived = label && input_is_derived(t, label);
+    ds = hr_parse_example(ds, spec->parsed, .label = derived ? NULL : label);
+    if (t->derived.count)
+        ds = hr_derive_features(ds, t->derived, .wanted = spec->wanted, .label = derived ? label : NULL);
     return hr_prefetch(ds, HR_AUTOTUNE);
 }
 
@@ -56,7 +85,7 @@ hr_dataset *hr_training_input(void *user)
     const hr_training *t = user;
     if (!t) return hr_list_files(NULL); /* which says what is missing */
     hr_dataset *ds = hr_list_files(t->files, .shuffle = t->shuffle > 0, .seed = (uint64_t)t->seed);
-    ds = hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length);
+    ds = input_rows(t, ds, t->cycle_length);
     if (t->shuffle > 0)
         ds = hr_shuffle_and_repeat(ds, t->shuffle, .count = t->epochs, .seed = (uint64_t)t->seed, .extendable = true);
     else
@@ -68,7 +97,7 @@ hr_dataset *hr_training_input(void *user)
 static hr_dataset *input_rows_in_order(const hr_training_predicted *p)
 {
     hr_dataset *ds = p->files ? hr_from_tensor_slices(p->files, NULL, 1) : hr_list_files(p->training->eval_files);
-    return hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 1);
+    return input_rows(p->training, ds, 1);
 }
 
 /* Records that are scored are all scored. */
@@ -77,7 +106,7 @@ hr_dataset *hr_training_eval_input(void *user)
     const hr_training *t = user;
     if (!t) return hr_list_files(NULL);
     hr_dataset *ds = hr_list_files(t->eval_files);
-    return input_parse(t, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length), true, false);
+    return input_parse(t, input_rows(t, ds, t->cycle_length), true, false);
 }
 
 hr_dataset *hr__training_scored_input(void *user)
@@ -94,17 +123,36 @@ hr_dataset *hr_training_predict_input(void *user)
     return input_parse(p->training, input_rows_in_order(p), false, false);
 }
 
-hr_dataset *hr__training_fields_input(const hr_training_predicted *p, const char *const *names, int count)
+/* Fields of the rows as lists, since a row may lack them; what is derived always has a value. */
+static hr_status input_field_spec(const hr_training *t, const char *const *names, int count, hr__training_spec *spec,
+                                  hr_feature *feature, hr_error *err)
 {
-    const hr_schema *schema = &p->training->schema;
+    for (int i = 0; i < count; i++)
+        for (int f = 0; f < t->all.fields; f++)
+            if (strcmp(t->all.field[f].name, names[i]) == 0)
+                feature[i] = (hr_feature){.key = names[i],
+                                          .kind = f < t->schema.fields ? HR_RAGGED_FEATURE : HR_FIXED_LEN,
+                                          .dtype = t->all.field[f].dtype,
+                                          .shape = HR_SHAPE(f < t->schema.fields ? 0 : 1)};
+    *spec->wanted = (hr_parse_spec){feature, count};
+    return hr_derived_parse_spec(t->derived, spec->wanted, &t->schema, &spec->parsed, err);
+}
+
+hr_dataset *hr__training_fields_input(const hr_training_predicted *p, const char *const *names, int count,
+                                      hr_error *err)
+{
+    const hr_training *t = p->training;
     hr_feature *feature = hr_calloc((size_t)count + 1, sizeof *feature);
-    hr_dataset *ds = hr_batch(input_rows_in_order(p), p->training->batch_size);
-    for (int i = 0; feature && i < count; i++)
-        for (int f = 0; f < schema->fields; f++)
-            if (strcmp(schema->field[f].name, names[i]) == 0)
-                feature[i] = (hr_feature){.key = names[i], .kind = HR_RAGGED_FEATURE, .dtype = schema->field[f].dtype};
-    const hr_parse_spec spec = {feature, feature ? count : 0};
-    ds = hr_parse_example(ds, &spec);
+    hr_parse_spec wanted;
+    hr__training_spec spec = {.wanted = &wanted};
+    hr_dataset *ds = NULL;
+    const hr_status st = feature ? input_field_spec(t, names, count, &spec, feature, err) : hr_no_memory(err, "fields");
+    if (st == HR_OK) {
+        ds = hr_batch(input_rows_in_order(p), t->batch_size);
+        ds = hr_parse_example(ds, spec.parsed);
+        if (t->derived.count) ds = hr_derive_features(ds, t->derived, .wanted = &wanted);
+    }
+    hr_parse_spec_free(spec.parsed);
     hr_free(feature);
     return ds;
 }

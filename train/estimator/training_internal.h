@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "feature_columns/config/columns_section.h"
+#include "feature_columns/derived/derived_section.h"
 #include "io/schema/schema.h"
 #include "train/estimator/estimator_internal.h"
 #include <headrace/heads.h>
@@ -32,14 +33,25 @@ typedef struct hr__training_head {
     const hr__node *vocabulary, *weights; /* where they stand; NULL: nowhere */
 } hr__training_head;
 
+/* The features that the model reads, some of which are derived; and what is parsed for them. */
+typedef struct hr__training_spec {
+    hr_parse_spec *wanted, *parsed;
+} hr__training_spec;
+
 struct hr_training {
     hr__config *config;
     const char *data; /* the folder of relative names, NULL: the current one */
     hr__schema_file schema_file;
-    hr_schema schema; /* the same as the columns want it; owns field */
+    hr_schema schema;        /* the same as the columns want it; owns field */
+    hr_derived_list derived; /* the section `derived:`, and what the training derives itself */
+    hr_schema all;           /* the fields of both; owns field */
+    const char *label;       /* what the model learns; of the config */
+    const hr__node *label_node;
     hr__config_columns *columns;
     hr_column_list linear, dnn;
-    hr_parse_spec *spec, *unlabelled; /* with label and weights, without */
+    hr__training_spec spec, unlabelled; /* with label and weights, without */
+    hr_example_rows_opts rows;
+    hr_csv_opts csv;
     hr_optimizer *linear_optimizer, *dnn_optimizer;
     hr_activation_fn *activation;
     const hr__canned *kind;
@@ -71,15 +83,28 @@ hr_head *hr__training_head_new(const hr_training *t); /* NULL: no memory */
 void hr__training_head_free(hr__training_head *head);
 hr_status hr__training_read_train(hr_training *t, const hr__node *root, const hr_training_opts *o, hr_error *err);
 
+/* training_rows.c: `format`, `csv` and `require` of the section train. */
+hr_status hr__training_read_rows(hr_training *t, const hr__node *train, hr_error *err);
+void hr__training_free_rows(hr_training *t);
+
+/* training_derived.c: fields, also those that are made of others. */
+hr_status hr__training_read_derived(hr_training *t, const hr__node *root, hr_error *err);
+/* Adds one of the training's own; takes it. Errors are told at `node`. */
+hr_status hr__training_derive(hr_training *t, const hr__node *node, hr_derived_feature *feature, hr_error *err);
+void hr__training_free_derived(hr_training *t);
+/* `node` names one of the fields, or is refused. */
+hr_status hr__training_need_field(const hr__node *node, const hr_schema *fields, hr_error *err);
+
 /* training_input.c: what must be parsed. */
 hr_status hr__training_make_specs(hr_training *t, hr_error *err);
-const char *hr__training_label(const hr_training *t);
+void hr__training_free_specs(hr_training *t);
 /* Refuses a training without eval_files where none are given: training.eval_files. */
 hr_status hr__training_need_files(const hr_training *t, const hr_file_list *files, const char *verb, hr_error *err);
 /* Like hr_training_predict_input, with labels. */
 hr_dataset *hr__training_scored_input(void *user);
-/* The fields of these names, as lists: the rows and batches of hr_training_predict_input. */
-hr_dataset *hr__training_fields_input(const hr_training_predicted *p, const char *const *names, int count);
+/* The fields of these names: the rows and batches of hr_training_predict_input. Gives; NULL after a failure. */
+hr_dataset *hr__training_fields_input(const hr_training_predicted *p, const char *const *names, int count,
+                                      hr_error *err);
 /* The names of all files as strings [n]: hr_tensor_clear. */
 hr_status hr__training_file_names(const hr_file_list *files, hr_tensor *out, hr_error *err);
 

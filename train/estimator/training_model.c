@@ -167,6 +167,7 @@ static hr_status model_read_head(hr_training *t, const hr__node *model, hr_error
 {
     static const char *const keys[] = {"head", /* of an estimator of any head alone */
                                        "estimator",
+                                       "label",
                                        "linear_feature_columns",
                                        "linear_optimizer",
                                        "dnn_optimizer",

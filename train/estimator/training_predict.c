@@ -11,10 +11,11 @@ typedef struct predicting {
     hr_training *training;
     hr_training_predict_opts opts;
     hr_training_predicted input;
-    char *names;                     /* the text that `name` points into */
-    const char *name[MAX_COLUMNS];   /* of the columns */
-    int field[MAX_COLUMNS], columns; /* field: the number of the component of `it`, -1: a prediction */
-    const char *read[MAX_COLUMNS];   /* the names of the fields */
+    char *names;                   /* the text that `name` points into */
+    const char *name[MAX_COLUMNS]; /* of the columns */
+    bool is_field[MAX_COLUMNS];    /* a component of `it`; else it is a prediction */
+    int columns;
+    const char *read[MAX_COLUMNS]; /* the names of the fields */
     int fields;
     hr_iterator *it; /* NULL: no fields are asked for */
     hr__prediction_writer *writer;
@@ -25,8 +26,8 @@ typedef struct predicting {
 
 static bool predict_has_field(const hr_training *t, const char *name)
 {
-    for (int i = 0; i < t->schema.fields; i++)
-        if (strcmp(t->schema.field[i].name, name) == 0) return true;
+    for (int i = 0; i < t->all.fields; i++)
+        if (strcmp(t->all.field[i].name, name) == 0) return true;
     return false;
 }
 
@@ -41,11 +42,8 @@ static hr_status predict_add_column(predicting *p, const char *name, hr_error *e
     for (int i = 0; i < p->columns; i++)
         if (strcmp(p->name[i], name) == 0) return predict_refuse(err, "each name once", name);
     if (p->columns == MAX_COLUMNS) return predict_refuse(err, "at most 256 names", name);
-    p->field[p->columns] = -1;
-    if (predict_has_field(p->training, name)) {
-        p->field[p->columns] = p->fields;
-        p->read[p->fields++] = name;
-    }
+    p->is_field[p->columns] = predict_has_field(p->training, name);
+    if (p->is_field[p->columns]) p->read[p->fields++] = name;
     p->name[p->columns++] = name;
     return HR_OK;
 }
@@ -80,7 +78,7 @@ static hr_status predict_format(const predicting *p, hr_file_format *out, hr_err
 static hr_status predict_find(const predicting *p, const char *name, const char *const *names, int count, int *found,
                               hr_error *err)
 {
-    const hr_schema *schema = &p->training->schema;
+    const hr_schema *schema = &p->training->all;
     for (*found = 0; *found < count; ++*found)
         if (strcmp(names[*found], name) == 0) return HR_OK;
     const char **all = hr_calloc((size_t)count + (size_t)schema->fields + 1, sizeof *all);
@@ -108,7 +106,7 @@ static hr_status predict_next_fields(predicting *p, int64_t rows, const hr_eleme
     const hr_error *failed = st < 0 ? hr_iterator_error(p->it) : NULL;
     if (failed && err) *err = *failed;
     if (failed) return st;
-    const hr_tensor *first = st == HR_OK ? hr_get_at(*fields, 0) : NULL;
+    const hr_tensor *first = st == HR_OK ? hr_get(*fields, p->read[0]) : NULL;
     if (first && first->shape.dims[0] == rows) return HR_OK;
     return hr_fail(err, HR_DATA_LOSS, "training.columns",
                    "predict: expected the same rows when they were read again; the files have changed");
@@ -126,8 +124,8 @@ static hr_status predict_batch(const hr_element *element, const char *const *nam
     for (int i = 0; i < p->columns; i++) {
         int found;
         column[i].name = p->name[i];
-        if (p->field[i] >= 0) {
-            const hr_tensor *values = hr_get_at(fields, p->field[i]);
+        if (p->is_field[i]) {
+            const hr_tensor *values = hr_get(fields, p->name[i]);
             if (!values) return hr_no_memory(err, "a field");
             column[i].values = *values;
             continue;
@@ -150,7 +148,13 @@ static hr_status predict_open_fields(predicting *p, hr_error *err)
 {
     if (p->fields == 0) return HR_OK;
     if (p->opts.files) HR_TRY(hr_need_files_again(p->opts.files, "leave fields out of .columns", err));
-    p->it = hr_iterate(hr__training_fields_input(&p->input, p->read, p->fields));
+    hr_error refused = {0};
+    hr_dataset *ds = hr__training_fields_input(&p->input, p->read, p->fields, &refused);
+    if (!ds) {
+        if (err) *err = refused;
+        return refused.code;
+    }
+    p->it = hr_iterate(ds);
     return p->it ? HR_OK : hr_no_memory(err, "an iterator");
 }
 

@@ -31,12 +31,9 @@ static int64_t training_run_count_rows(const hr_training *t, const hr_file_list 
     if (total < 0) return 0; /* what is read once is left for the training */
     for (int64_t i = 0; i < files->count && counted + training_run_size(files->path[i]) <= SAMPLE; i++) {
         int64_t here = 0;
-        if (hr_count_rows_with(files->path[i], &(hr_row_reader_opts){.struct_size = sizeof(hr_row_reader_opts)}, &here,
-                               NULL) == HR_OK)
-            rows += here;
+        if (hr_count_rows(files->path[i], &here, NULL, .format = t->rows.format, .csv = &t->csv) == HR_OK) rows += here;
         counted += training_run_size(files->path[i]);
     }
-    (void)t;
     return counted ? (int64_t)((double)rows * ((double)total / (double)counted) + 0.5) : 0;
 }
 

@@ -25,6 +25,9 @@ hr_status hr__training_read_train(hr_training *t, const hr__node *root, const hr
                                        "model_dir",
                                        "files",
                                        "eval_files",
+                                       "format",
+                                       "csv",
+                                       "require",
                                        "batch_size",
                                        "drop_remainder",
                                        "epochs",
@@ -51,6 +54,7 @@ hr_status hr__training_read_train(hr_training *t, const hr__node *root, const hr
     t->cycle_length = 4;
     t->run.log_step_count_steps = 1000; /* a line for people, not one for each hundred */
     HR_TRY(train_read_numbers(t, train, err));
+    HR_TRY(hr__training_read_rows(t, train, err));
     if (o->seed) t->seed = *o->seed;
     if (o->max_steps) t->max_steps = o->max_steps;
     if (o->max_steps) t->epochs = -1;     /* as many as that takes, */
