@@ -593,7 +593,7 @@ static void every_allocation_may_fail(void **state)
     char text[8192];
     hr_training *t;
     hr_error err = {0};
-    with_part(text, sizeof text, NULL, NULL);
+    edited(text, sizeof text, model, "[8, 4]\n", "[8, 4]\n  class_weights: {1: 2}\n  thresholds: [0.5]\n");
     write_file("training.yaml", text, strlen(text));
     int64_t before = allocations_alive();
     fail_allocation(-1);
