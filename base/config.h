@@ -50,7 +50,7 @@ hr_status hr__config_parse(const char *name, const char *text, size_t size, hr__
  * added, with the mappings above it. Nodes that were found before are still those of the old tree. Errors of the value,
  * also later ones, name the option in the place of file, line and column. Kinds: config.set, config.value,
  * config.syntax. */
-HR_API hr_status hr__config_set(hr__config *config, const char *option, hr_error *err);
+hr_status hr__config_set(hr__config *config, const char *option, hr_error *err);
 /* All of them, in their order. */
 HR_API hr_status hr__config_set_all(hr__config *config, const char *const *options, int count, hr_error *err);
 HR_API void hr__config_free(hr__config *config);

@@ -31,8 +31,8 @@ typedef struct hr_training_opts {
     const int64_t *seed;
     int64_t epochs, batch_size;
     int64_t max_steps; /* with as many epochs as it needs, unless .epochs is given */
-    /* Values of the file by their paths: "train.learning_rate=0.01", "model.dnn_hidden_units=[64, 32]". A value is YAML;
-     * nothing after the = takes a value away. Errors name the option. Kind: config.set. */
+    /* Values of the file by their paths: "train.learning_rate=0.01", "model.dnn_hidden_units=[64, 32]". A value is
+     * YAML; nothing after the = takes a value away. Errors name the option. Kind: config.set. */
     const char *const *set;
     int set_count;
 } hr_training_opts;
@@ -109,16 +109,16 @@ typedef struct hr_training_predict_opts {
      * is for, a line for each row, without a header: logistic (the probability of class 1), classes, predictions, or
      * probabilities. */
     const char *columns;
-    /* "csv", "jsonl" or "tfrecord"; default: by the name of the output, else csv. With .columns. A prediction of several
-     * numbers is NAME_0, NAME_1, ... in a CSV, and a list elsewhere. */
+    /* "csv", "jsonl" or "tfrecord"; default: by the name of the output, else csv. A prediction of several numbers is
+     * NAME_0, NAME_1, ... in a CSV, and a list elsewhere. */
     const char *to;
     bool (*progress)(int64_t rows, void *user); /* as of an evaluation */
     void *user;
 } hr_training_predict_opts;
 
 /* Writes a line or record for each row of the files, in their order, into the file `out` ("-": standard output), which
- * has its name when all is written. Numbers are written exactly. Rows need no label. With fields among the columns the
- * files are read twice, so they may not be pipes. Errors: training.eval_files, training.columns, training.format, those
+ * has its name when all is written. Numbers are written exactly. Rows need no label. With fields among the columns
+ * the files are read twice, so they may not be pipes. Errors: training.eval_files, training.columns, training.format, those
  * of hr_estimator_predict, and of writing. */
 HR_API hr_status hr_training_predict_with(hr_training *t, const char *out, hr_error *err,
                                           const hr_training_predict_opts *opts);

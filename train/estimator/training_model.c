@@ -142,7 +142,8 @@ static hr_status model_read_list(hr_training *t, const hr__node *model, const ch
 
 /* ---- the whole ---- */
 
-/* The estimator by the file, or by `asked`, if that is not NULL: it is said over the file, which has one all the same. */
+/* The estimator by the file, or by `asked`, if that is not NULL: it is said over the file, which has one all the
+ * same. */
 static hr_status model_read_estimator(hr_training *t, const hr__node *model, const char *asked, hr_error *err)
 {
     const char *names[32];
