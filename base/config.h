@@ -66,8 +66,8 @@ HR_API hr_status hr__node_fail(const hr__node *node, hr_error *err, hr_status co
 HR_API hr_status hr__node_expected(const hr__node *node, const char *expected, hr_error *err);
 /* Fails with "unknown WHAT 'name'; did you mean ...?" of a scalar whose text is none of the names:
  * config.unknown_name. */
-hr_status hr__node_unknown(const hr__node *node, const char *what, const char *const *names, int64_t count,
-                           hr_error *err);
+HR_API hr_status hr__node_unknown(const hr__node *node, const char *what, const char *const *names, int64_t count,
+                                  hr_error *err);
 /* Adds "model.dnn_feature_columns[3]", nothing for the root. Lack of memory sticks to the text. */
 HR_API void hr__node_path(const hr__node *node, hr__text *to);
 
@@ -91,7 +91,7 @@ hr_status hr__node_uint64(const hr__node *node, uint64_t *out, hr_error *err);
 HR_API hr_status hr__node_double(const hr__node *node, double *out, hr_error *err);
 hr_status hr__node_bool(const hr__node *node, bool *out, hr_error *err); /* true, false; yes, no, on, off */
 /* Any scalar but an empty plain one as a text without NUL bytes: lends it. */
-hr_status hr__node_text(const hr__node *node, const char **out, hr_error *err);
+HR_API hr_status hr__node_text(const hr__node *node, const char **out, hr_error *err);
 /* The number of the name that the scalar says; `what` is the word for them in the error. */
 HR_API hr_status hr__node_choice(const hr__node *node, const char *what, const char *const *names, int64_t count,
                                  int64_t *out, hr_error *err);

@@ -36,7 +36,7 @@ HR_API void hr__column_list_free(hr_column_list *list);
 
 /* All columns of the section in the order of the file, and their names there, which are one for those that a mapping
  * makes together. Borrow from `c`. */
-hr_column_list hr__config_columns_list(const hr__config_columns *c);
+HR_API hr_column_list hr__config_columns_list(const hr__config_columns *c);
 const char *const *hr__config_columns_names(const hr__config_columns *c);
 /* The first column of a name; NULL: none. */
 hr_feature_column *hr__config_columns_find(const hr__config_columns *c, const char *name);
