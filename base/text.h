@@ -32,7 +32,7 @@ HR_API void hr__text_clear(hr__text *text); /* empties it, keeps the memory up t
 /* HR_OK, or no memory for `what`. */
 HR_API hr_status hr__text_status(const hr__text *text, const char *what, hr_error *err);
 /* Gives the text, never NULL but for no memory, and leaves an empty one. */
-char *hr__text_take(hr__text *text);
+HR_API char *hr__text_take(hr__text *text);
 HR_API void hr__text_free(hr__text *text);
 
 /* "folder/name", or the name itself if it is absolute or there is no folder. Gives; NULL: no memory, or no name. */

@@ -53,19 +53,19 @@ typedef struct hr__json_reader {
 } hr__json_reader;
 
 /* Begins a text that is there already, which is borrowed. */
-void hr__json_begin_text(hr__json_reader *r, const char *name, hr_view text);
+HR_API void hr__json_begin_text(hr__json_reader *r, const char *name, hr_view text);
 /* `most` bytes a value, of the lowest level; a longer one is refused: json.limit. */
 void hr__json_begin_input(hr__json_reader *r, hr_input *in, int64_t max);
 /* Reads r->token. Kinds: json.syntax, json.utf8, json.depth, json.limit, and those of the file. A failure is final. */
-hr_status hr__json_next(hr__json_reader *r, hr_error *err);
+HR_API hr_status hr__json_next(hr__json_reader *r, hr_error *err);
 /* Passes over the rest of the value that r->token begins. */
-hr_status hr__json_skip(hr__json_reader *r, hr_error *err);
+HR_API hr_status hr__json_skip(hr__json_reader *r, hr_error *err);
 /* Fails with "NAME:LINE:COLUMN: " of the last token before the text, and sets file, line, offset, length. */
-hr_status hr__json_fail(const hr__json_reader *r, hr_error *err, const char *kind, const char *format, ...)
+HR_API hr_status hr__json_fail(const hr__json_reader *r, hr_error *err, const char *kind, const char *format, ...)
     HR_PRINTF(4, 5);
 /* What the last token is, for messages: a few words, or its text, clipped. */
-const char *hr__json_found(const hr__json_reader *r, char text[80]);
-void hr__json_reader_clear(hr__json_reader *r); /* frees its memory, not `in` */
+HR_API const char *hr__json_found(const hr__json_reader *r, char text[80]);
+HR_API void hr__json_reader_clear(hr__json_reader *r); /* frees its memory, not `in` */
 
 #ifdef __cplusplus
 }
