@@ -18,6 +18,7 @@ extern hr_tensor batch, result;
 extern hr_feed feeds[8];
 extern int n, count;
 extern hr_column_list wide, deep, columns;
+extern hr_schema file; /* the fields of records */
 
 extern const hr_op my_op;
 extern const hr_graph_op zero_out_ops[];

@@ -1,7 +1,10 @@
 /* Headrace, warm starts: a model that begins with values of another training's checkpoint, instead of its initial ones.
  *
- *     hr_estimator *est = hr_dnn_classifier(.model_dir = "new", ..., .warm_start_from = HR_WARM_START("old"));
- *     ... .warm_start_from = HR_WARM_START("old/model.ckpt-500", .vars_to_warm_start = ".*hiddenlayer.*")
+ *     hr_estimator *est = hr_dnn_classifier(.model_dir = "new", .dnn_feature_columns = columns,
+ *                                           .dnn_hidden_units = HR_UNITS(64, 32),
+ *                                           .warm_start_from = HR_WARM_START("old"));
+ *
+ * Of one checkpoint, and some variables alone: HR_WARM_START("old/model.ckpt-500", .vars_to_warm_start = "dnn/hidden").
  *
  * Names, rules and defaults are TensorFlow's: tf.estimator.WarmStartSettings, tf.estimator.VocabInfo,
  * tf.compat.v1.train.warm_start. Checkpoints that TensorFlow wrote do as well. */
