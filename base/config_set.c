@@ -121,8 +121,8 @@ static hr_status set_at(hr__config *c, const char *option, const step *path, int
     const hr__node **slot = &c->root;
     unsigned at = 0;
     for (int i = 0; i < count; i++) {
-        hr__node *node;
-        int64_t place;
+        hr__node *node = NULL;
+        int64_t place = -1;
         HR_TRY(set_enter(c, option, &path[i], was, parent, at, &node, &place, err));
         *slot = parent = node;
         slot = &node->item[place];

@@ -54,8 +54,8 @@ static hr_status check_feature_keys(const hr__node *map, const hr_derived_kind *
 static hr_status read_feature(hr__config_columns *names, const hr__node *key, const hr__node *map,
                               hr_derived_feature **out, hr_error *err)
 {
-    const hr_derived_kind *kind;
-    const char *word;
+    const hr_derived_kind *kind = NULL;
+    const char *word = NULL;
     hr_config_reader reader = {names, map, key->text};
     HR_TRY(hr__node_is(map, HR__MAPPING, err));
     HR_TRY(find_word(map, &kind, &word, err));

@@ -176,7 +176,7 @@ static hr_status build_sequences(const rnn_model *m, const hr_model_call *call, 
 static hr_status rnn_fn(const hr_model_call *call, void *user, hr_error *err)
 {
     const rnn_model *m = user;
-    hr_node mask, loss = {0};
+    hr_node mask = {0}, loss = {0};
     const hr_node logits = rnn_logits(m, call, &mask);
     if (m->return_sequences)
         HR_TRY(build_sequences(m, call, logits, mask, &loss, err));

@@ -191,7 +191,7 @@ static hr_status read_rows(vectors_file *in, const hr_words *words, hr_tensor *o
     if (st != HR_END) return st;
     if (ferror(in->f)) return vectors_refuse(in, "a file that can be read", "an error", err);
     if (in->rows < 0 || in->rows == rows) return HR_OK;
-    char text[64];
+    char text[96];
     snprintf(text, sizeof text, "%lld, but its first line says %lld", (long long)rows, (long long)in->rows);
     return vectors_refuse(in, "as many words as the first line says", text, err);
 }
