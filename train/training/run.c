@@ -1,6 +1,6 @@
 /* A training by its file, from its first step to its last: the estimator's loop, with a hook that tells of each
  * step. */
-#include "train/estimator/training_internal.h"
+#include "train/training/training_internal.h"
 #include <headrace/convert.h>
 #include <headrace/hooks.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The section `train:` of a training: where the data and the model are, and how long it goes on. */
 #include "io/match.h"
-#include "train/estimator/training_internal.h"
+#include "train/training/training_internal.h"
 
 static hr_status train_read_numbers(hr_training *t, const hr__node *train, hr_error *err)
 {

@@ -1,7 +1,7 @@
 /* The head of a model in a file: its kind, and what labels and weights are. */
 #include "io/input.h"
 #include "io/match.h"
-#include "train/estimator/training_internal.h"
+#include "train/training/training_internal.h"
 #include <string.h>
 
 /* ---- kinds ---- */

@@ -1,5 +1,5 @@
 /* The input of a training: the rows of its files, parsed as its columns need them. */
-#include "train/estimator/training_internal.h"
+#include "train/training/training_internal.h"
 #include <string.h>
 
 /* ---- what is parsed ---- */

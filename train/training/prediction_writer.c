@@ -1,5 +1,5 @@
 /* See prediction_writer.h. CSV takes columns; JSON and TFRecords take one Example a row. */
-#include "train/estimator/prediction_writer.h"
+#include "train/training/prediction_writer.h"
 #include "base/text.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Evaluates a training. Of a binary classifier the scores are computed from the probabilities of all rows, exactly;
  * what the estimator's metrics say goes to the event file. */
-#include "train/estimator/training_internal.h"
+#include "train/training/training_internal.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Predicts by a training: fields of the rows beside predictions, in the order of the rows. The model drops the fields
  * that it does not see, so they are read a second time, by an input of their own. */
-#include "train/estimator/prediction_writer.h"
-#include "train/estimator/training_internal.h"
+#include "train/training/prediction_writer.h"
+#include "train/training/training_internal.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Reads a training from a file. Sections point to each other by names; each is read by the room that owns its words. */
 #include "io/config_file.h"
-#include "train/estimator/training_internal.h"
+#include "train/training/training_internal.h"
 #include <string.h>
 
 /* ---- sections ---- */

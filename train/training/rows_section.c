@@ -1,5 +1,5 @@
 /* How the rows of a training's files are read: their format, the dialect of their CSV, and which rows are left out. */
-#include "train/estimator/training_internal.h"
+#include "train/training/training_internal.h"
 #include <stddef.h>
 #include <string.h>
 

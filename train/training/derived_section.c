@@ -1,5 +1,5 @@
 /* The fields of a training's rows: those of the files, and those that are derived from them. */
-#include "train/estimator/training_internal.h"
+#include "train/training/training_internal.h"
 #include <string.h>
 
 static hr_status derived_extend(hr_training *t, hr_error *err)

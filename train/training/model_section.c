@@ -1,5 +1,5 @@
 /* The section `model:` of a training: which estimator, its columns, its optimizers, its head. */
-#include "train/estimator/training_internal.h"
+#include "train/training/training_internal.h"
 #include <stdio.h>
 #include <string.h>
 
