@@ -1,4 +1,5 @@
-# The training file of examples/ loads as it stands, and its pipeline, all columns included, runs over the flights.
+# The training files of examples/ as they stand: the flights' pipeline runs, all columns included; the others train on
+# CSV as it is, and reach the quality that they should.
 . "$SOURCE/tests/cli/kit.sh"
 
 it_opens_and_reads_the_flights() {
@@ -16,5 +17,25 @@ it_trains_a_step_of_its_model() {
     ends_with 0
     prints "ended at step 1, data/model/model.ckpt-1"
 }
+
+# $1: the example; further ones: bounds of its evaluation.
+trains_and_reaches() {
+    headrace train "$SOURCE/examples/$1.yaml" --data "$SOURCE/examples/data" --model-dir model
+    ends_with 0
+    headrace evaluate "$SOURCE/examples/$1.yaml" --data "$SOURCE/examples/data" --model-dir model "${@:2}"
+    ends_with 0
+}
+
+it_tells_three_kinds_of_iris_apart() {
+    trains_and_reaches iris --at-least accuracy=0.88
+    headrace predict "$SOURCE/examples/iris.yaml" --data "$SOURCE/examples/data" --model-dir model \
+        --columns Species,classes,probabilities --to csv
+    ends_with 0
+    prints "Species,classes,probabilities_0,probabilities_1,probabilities_2"
+}
+
+it_knows_who_survived_the_titanic() { trains_and_reaches titanic --at-least auc=0.83 --at-most log_loss=0.49; }
+
+it_knows_who_earns_more() { trains_and_reaches census --at-least auc=0.895 --at-most log_loss=0.325; }
 
 run_tests
