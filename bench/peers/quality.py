@@ -26,6 +26,10 @@ def fields_of(config):
     return {name: kinds[k] for k, names in config["schema"].items() if k in kinds for name in names}
 
 
+def label_of(config):
+    return config["model"].get("label") or config["schema"]["label"]
+
+
 def default_of(config, field):
     """The number that replaces a missing one; None: there is none."""
     named = config["schema"].get("default", {}).get(field)
@@ -47,7 +51,7 @@ def derive(config, rows):
         of = d[kind]
         a, b = (number(config, of[0], rows), number(config, of[1], rows)) if isinstance(of, list) else (rows[of], None)
         rows[name] = {"product": lambda: np.float32(a) * np.float32(b), "sum": lambda: np.float32(a) + np.float32(b),
-                      "difference": lambda: np.float32(a) - np.float32(b), "ratio": lambda: np.float32(a) / np.float32(b),
+                      "difference": lambda: np.float32(a) - np.float32(b), "ratio": lambda: np.divide(a, b, out=np.zeros(len(a), np.float32), where=np.asarray(b) != 0),
                       "log": lambda: np.log(np.float32(a) + np.float32(d.get("offset", 0))),
                       "greater": lambda: (a > b).astype(np.int64), "at_least": lambda: (a >= b).astype(np.int64),
                       "less": lambda: (a < b).astype(np.int64), "at_most": lambda: (a <= b).astype(np.int64)}[kind]()
@@ -70,9 +74,10 @@ def load(headrace, path, config, data, key):
             rows[name] = np.array([t.encode() for t in column], object)
         else:
             fill = default_of(config, name)
-            rows[name] = np.array([fill if t == "" and fill is not None else t or 0 for t in column]).astype(np.float64).astype(kind)
+            missing = fill if fill is not None else -1  # which tf.feature_column takes for none
+            rows[name] = np.array([missing if t == "" else t for t in column]).astype(np.float64).astype(kind)
     derive(config, rows)
-    label = rows[config["schema"]["label"]]
+    label = rows[label_of(config)]
     words = config["model"].get("label_vocabulary")
     return rows, np.array([words.index(w.decode()) for w in label]) if words else label.astype(np.int64)
 
@@ -165,7 +170,7 @@ def run_tensorflow(a, config, estimator, seed, train, test):
         halves.update(dnn_feature_columns=deep, dnn_hidden_units=model["dnn_hidden_units"],
                       dnn_optimizer=tf_optimizer(tf, model["dnn_optimizer"]))
     e = tf.estimator.DNNLinearCombinedClassifier(config=conf, **halves)
-    used = [k for k in train[0] if k in kinds and k != config["schema"]["label"]]
+    used = [k for k in train[0] if k in kinds and k != label_of(config)]
     types = {k: tf.string if kinds[k] is object else tf.as_dtype(kinds[k]) for k in used}
     signature = ({k: tf.TensorSpec([None], v) for k, v in types.items()}, tf.TensorSpec([None], tf.int64))
 
@@ -222,7 +227,7 @@ def run_trees(a, config, estimator, seed, train, test):
     from sklearn.preprocessing import OrdinalEncoder
     start, columns, named = time.monotonic(), ([], []), []
     for k, kind in fields_of(config).items():
-        if k == config["schema"]["label"] or k not in train[0] or k in a.without.split(","):
+        if k == label_of(config) or k not in train[0] or k in a.without.split(","):
             continue
         if kind is not object:
             pair = [r[0][k].reshape(-1, 1).astype(np.float64) for r in (train, test)]

@@ -110,8 +110,8 @@ typedef struct hr_operand {
     const char *field, *text;
     double number;
 } hr_operand;
-/* int64: 1 where it is so, 0 where not. Two integers are compared exactly, other numbers in double (float32 fields as
- * they are: 0.1 in a file is not the double 0.1); NaN compares false. Texts only by HR_EQUAL. */
+/* int64: 1 where it is so, 0 where not. Two integers are compared exactly, a float32 field with a constant in float32
+ * (0.1 in a file equals 0.1 here), other numbers in double; NaN compares false. Texts only by HR_EQUAL. */
 HR_API hr_derived_feature *hr_derived_comparison_with(const char *name, hr_comparison comparison, const char *field,
                                                       hr_operand with, const hr_derived_opts *opts);
 #define hr_derived_comparison(...)                                                                                     \

@@ -109,6 +109,13 @@ static void comparisons_give_one_or_zero(void **state)
                 hr_derived_comparison("c", (hr_comparison)c, "x", (hr_operand){.number = 6 - b});
             assert_exactly(derive(constant, RECORD(0, 0, 5, ""), HR_INT64), want[c][b]);
         }
+    /* Numbers that float32 does not hold are equal to themselves. */
+    assert_exactly(derive(hr_derived_comparison("c", HR_EQUAL, "x", (hr_operand){.number = 12.45}),
+                          RECORD(0, 0, 12.45f, ""), HR_INT64),
+                   1);
+    assert_exactly(derive(hr_derived_comparison("c", HR_GREATER, "x", (hr_operand){.number = 0.2}),
+                          RECORD(0, 0, 0.2f, ""), HR_INT64),
+                   0);
     const int64_t large = INT64_C(1) << 60;
     assert_exactly(derive(hr_derived_comparison("c", HR_LESS, "a", (hr_operand){.field = "b"}),
                           RECORD(large, large + 1, 0, ""), HR_INT64),
