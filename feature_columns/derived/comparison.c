@@ -73,7 +73,7 @@ static bool compare(const comparison_spec *s, const hr_derived_values *in, hr_vi
         const int64_t a = ((const int64_t *)in[0].values)[r], b = ((const int64_t *)in[1].values)[r];
         return holds(s->comparison, a<b, a == b, a> b);
     }
-    const double constant = in[0].dtype == HR_FLOAT ? (double)(float)s->number : s->number;
+    const double constant = in[0].field == HR_FLOAT ? (double)(float)s->number : s->number;
     const double a = hr__derived_number(&in[0], r), b = s->with_field ? hr__derived_number(&in[1], r) : constant;
     return holds(s->comparison, a<b, a == b, a> b);
 }

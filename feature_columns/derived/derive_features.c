@@ -141,7 +141,7 @@ static hr_derived_values gather_field(hr_derived_work *w, int at, int64_t rows, 
     const hr_dtype dtype = field->dtype == HR_STRING                               ? HR_STRING
                            : field->dtype == HR_FLOAT || field->dtype == HR_DOUBLE ? HR_DOUBLE
                                                                                    : HR_INT64;
-    return (hr_derived_values){dtype, values};
+    return (hr_derived_values){dtype, field->dtype, values};
 }
 
 /* ---- work ---- */

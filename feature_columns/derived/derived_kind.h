@@ -22,6 +22,7 @@ typedef struct hr_derived_work hr_derived_work; /* one feature's work on one bat
  * Where a value is missing it is 0 or "". */
 typedef struct hr_derived_values {
     hr_dtype dtype; /* HR_INT64, HR_DOUBLE or HR_STRING */
+    hr_dtype field; /* the field's own type: HR_FLOAT, where each value is one that float32 holds */
     const void *values;
 } hr_derived_values;
 
