@@ -103,7 +103,7 @@ list(APPEND known ${csv})
 listed(named train 1)
 compare(train "${known}" "${named}")
 
-file(READ ${ROOT}/feature_columns/config/pipeline_steps.c text)
+file(READ ${ROOT}/feature_columns/files/pipeline_steps.c text)
 string(REGEX MATCHALL "(\n    {|NEED\\(|MAY\\(|ONE_OF\\()\"[a-z0-9_]+\"" steps "${text}")
 quoted(known "${steps}")
 listed(named pipeline 2)

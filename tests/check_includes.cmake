@@ -8,8 +8,8 @@ set(rooms base=0
     io/convert=19 io/survey=20
     data=30 data/sources=31 data/parse=32 data/arrow=33 data/ops=34 data/readers=35
     feature_columns=40 feature_columns/config=41 feature_columns/kernels=42 feature_columns/kinds=43
-    feature_columns/derived=44
-    conformance=45 proto=50
+    feature_columns/derived=44 feature_columns/files=45
+    conformance=46 proto=50
     train/checkpoint=60 train/summary=60 train/graph=70 train/graphdef=75 train/passes=75 train/ops=80
     train/ops/files=81 train/ops/images=81 train/ops/linalg=81 train/ops/lists=81 train/ops/nn=81 train/ops/sparse=81
     train/ops/tables=81 train/ops/text=81

@@ -182,8 +182,22 @@ static void put_defaults(const hr__derived_step *s, const bool *missing, int64_t
     }
 }
 
+/* A label has no default: a row that it cannot be made of is no example of anything. */
+static void refuse_unlabelled(hr_derived_work *w, const char *label, const bool *missing, int64_t rows)
+{
+    hr_error err;
+    for (int64_t r = 0; r < rows; r++) {
+        if (!missing[r]) continue;
+        hr_fail(&err, HR_INVALID_ARGUMENT, "derived.unlabelled",
+                "label '%.60s': expected a row with the values that it is made of, found one without; leave such rows "
+                "out, for example by `require`",
+                label);
+        hr_derived_fail_row(w, r, &err);
+    }
+}
+
 static hr_status compute_step(const hr__derived_plan *p, const int *placed, const hr__derived_step *s,
-                              hr_derived_work *w, int64_t rows, char *scratch, hr_error *err)
+                              const char *label, hr_derived_work *w, int64_t rows, char *scratch, hr_error *err)
 {
     const hr_derived_kind *kind = hr__derived_kind_of(s->feature);
     const int fields = fields_of(s->feature);
@@ -199,6 +213,7 @@ static hr_status compute_step(const hr__derived_plan *p, const int *placed, cons
     for (int i = 0; i < fields; i++)
         in[i] = gather_field(w, component_of(p, placed, s->in[i]), rows, room + (size_t)i * (size_t)rows, missing);
     HR_TRY(kind->compute(hr__derived_spec(s->feature), w, in, rows, out->values, missing, err));
+    if (label && strcmp(hr_derived_name(s->feature), label) == 0) refuse_unlabelled(w, label, missing, rows);
     put_defaults(s, missing, rows, out->values);
     return HR_OK;
 }
@@ -207,6 +222,7 @@ static hr_status derive_work(const void *spec, const void *unit, hr_work *work, 
 {
     (void)unit;
     const hr__derived_plan *p = ((const derive_spec *)spec)->plan;
+    const char *label = ((const derive_spec *)spec)->label;
     const int64_t count = rows->rows;
     hr_columns before;
     HR_TRY(hr_new_columns(work, rows, &before, err));
@@ -218,7 +234,7 @@ static hr_status derive_work(const void *spec, const void *unit, hr_work *work, 
     for (int i = 0; i < p->count; i++) placed[p->order[i]] = p->fields + i;
     hr_derived_work w = {work, rows};
     for (int i = 0; i < p->count; i++)
-        HR_TRY(compute_step(p, placed, &p->step[p->order[i]], &w, count, scratch + places, err));
+        HR_TRY(compute_step(p, placed, &p->step[p->order[i]], label, &w, count, scratch + places, err));
     return HR_OK;
 }
 

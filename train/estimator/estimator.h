@@ -325,6 +325,10 @@ typedef struct hr_train_opts {
     int hook_count;
     hr_train_result *result;                  /* filled in, unless NULL */
     const hr_saver_listener *saving_listener; /* called before and after each checkpoint; borrowed */
+    /* The input begins anew, as in each call of TensorFlow's train: for further rounds over an input that has ended, or
+     * another one. Default: it goes on where the checkpoint has it, so that an input that has ended gives no step, and
+     * another one is refused. */
+    bool new_input;
 } hr_train_opts;
 /* Trains on the batches of fn(user). Resumes from the newest complete checkpoint of model_dir, if there is one, and
  * saves a checkpoint at the end. Returns HR_OK, too, if nothing was left to do. After HR_ABORTED or HR_UNAVAILABLE, of a

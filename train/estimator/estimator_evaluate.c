@@ -213,18 +213,26 @@ static hr_status write_results(hr_estimator *e, hr_event_writer *w, const char *
     return checkpoint ? hr_event_text(w, "checkpoint_path", checkpoint, step, err) : HR_OK;
 }
 
-static hr_status write_events(hr_estimator *e, const char *name, const char *checkpoint, hr_error *err)
+/* The graph, as TensorFlow's evaluations have it, then the results. */
+static hr_status write_evaluation(hr_summary_writer *w, const pass *p, hr_error *err)
 {
-    hr_event_writer *w;
+    hr_event_writer *events;
+    HR_TRY(hr_summary_writer_open(w, &events, err));
+    HR_TRY(hr_summary_writer_graph(w, p->model.graph, err));
+    return write_results(p->model.e, events, p->checkpoint, err);
+}
+
+static hr_status write_events(const pass *p, const char *name, hr_error *err)
+{
     hr__text below = {0};
     hr__text_printf(&below, "eval%s%s", name ? "_" : "", name ? name : "");
     HR_TRY(hr__text_status(&below, "a path", err));
-    char *folder = hr__path_in(e->model_dir, below.data);
+    char *folder = hr__path_in(p->model.e->model_dir, below.data);
     hr__text_free(&below);
     if (!folder) return hr_no_memory(err, "a path");
-    hr_status st = hr_event_writer_open(folder, &w, err);
-    if (st == HR_OK) st = write_results(e, w, checkpoint, err);
-    hr_event_writer_free(w);
+    hr_summary_writer *w = hr_summary_writer_new(folder);
+    const hr_status st = w ? write_evaluation(w, p, err) : hr_no_memory(err, "an event file");
+    hr_summary_writer_unref(w);
     hr_free(folder);
     return st;
 }
@@ -235,7 +243,7 @@ static hr_status evaluate(hr_estimator *e, hr_input_fn *fn, void *user, const hr
     hr_status st = open_pass(e, HR_MODE_EVAL, fn, user, o, &p, err);
     if (st == HR_OK) st = run_batches(&p, err);
     if (st == HR_OK) st = collect_results(e, &p, err);
-    if (st == HR_OK) st = write_events(e, o->name, p.checkpoint, err);
+    if (st == HR_OK) st = write_events(&p, o->name, err);
     return close_pass(&p, st, err);
 }
 

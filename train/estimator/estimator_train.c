@@ -29,12 +29,15 @@ static hr_status save_iterator(void *user, void **data, size_t *size, hr_error *
 static hr_status restore_iterator(void *user, hr_view state, hr_error *err)
 {
     model *m = user;
+    if (m->new_input) state = (hr_view){NULL, -1};
+    m->new_input = false; /* a session that is made anew goes on where this one was */
     HR_TRY(hr__model_open_input(m, state, err));
     const hr_error *failed = hr_iterator_error(m->it);
     if (!failed) return HR_OK;
     *err = *failed;
     if (state.size >= 0 && failed->code != HR_RESOURCE_EXHAUSTED)
-        hr_error_prefix(err, "the model in %s cannot go on with this input: ", m->e->model_dir);
+        hr_error_prefix(
+            err, "the model in %s cannot go on with this input (.new_input begins with another): ", m->e->model_dir);
     return failed->code;
 }
 
@@ -233,8 +236,10 @@ static hr_status loop(training *t, hr_monitored_session *m, int64_t max_steps, h
     HR_TRY(hr_monitored_step(m, &r->last_step, err));
     r->finished |= max_steps > 0 && r->last_step >= max_steps;
     log_last_loss(r->loss);
-    if (r->finished && r->last_step == r->first_step && !r->resumed)
-        hr_log_message(HR_WARNING, "the training made no step: its input gave no batch");
+    if (r->finished && r->last_step == r->first_step)
+        hr_log_message(HR_WARNING, r->resumed ? "the training made no step: its input has ended before; .new_input "
+                                                "begins it anew"
+                                              : "the training made no step: its input gave no batch");
     return HR_OK;
 }
 
@@ -286,6 +291,7 @@ static hr_status train(hr_estimator *e, hr_input_fn *fn, void *user, const char 
     HR_TRY(hr__model_open(e, HR_MODE_TRAIN, fn, user, &t.model, err));
     hr_spec_summary(&t.model.spec, "loss", t.model.spec.loss, false);
     *took_hooks = true;
+    t.model.new_input = o->new_input;
     hr_status st = train_run(&t, checkpoint, o, err);
     hr__model_close(&t.model);
     *result = t.result;

@@ -131,6 +131,8 @@ static hr_status evaluate_measure(hr_training *t, hr_estimator *e, hr_tensor *na
         if (err) *err = *hr_estimator_error(e);
         return st;
     }
+    if (s->rows == 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "training.rows", "evaluate: expected at least one row, found none");
     if (!s->scores) return evaluate_keep(t, e, s->rows, err);
     HR_TRY(hr_binary_scores_result(s->scores, &exact, err));
     return evaluate_keep_exact(t, e, &exact, err);

@@ -35,8 +35,41 @@ static hr_status input_make_spec(hr_training *t, hr_column_list columns, hr_erro
     return hr__node_fail(weights ? h->weights : t->label_node, err, st, refused.kind, "%s", refused.text);
 }
 
+static bool input_has_key(const hr_parse_spec *spec, const char *key)
+{
+    for (int i = 0; i < spec->features; i++)
+        if (strcmp(spec->feature[i].key, key) == 0) return true;
+    return false;
+}
+
+/* Only the label is made of it: rows without labels may lack it. */
+static bool input_is_of_label(const hr_training *t, const char *field)
+{
+    return input_has_key(t->spec.parsed, field) && !input_has_key(t->unlabelled.parsed, field);
+}
+
+static hr_status input_make_unlabelled_rows(hr_training *t, hr_error *err)
+{
+    const hr__schema_file *all = &t->schema_file;
+    hr__schema_field *kept = hr_calloc((size_t)all->fields + 1, sizeof *kept);
+    if (!kept) return hr_no_memory(err, "the fields of rows");
+    t->unlabelled_file = *all;
+    t->unlabelled_file.field = kept;
+    t->unlabelled_file.fields = 0;
+    t->unlabelled_file.label = -1;
+    for (int i = 0; i < all->fields; i++) {
+        if (input_is_of_label(t, all->field[i].name) && i != all->label) continue;
+        if (i == all->label) t->unlabelled_file.label = t->unlabelled_file.fields;
+        kept[t->unlabelled_file.fields++] = all->field[i];
+    }
+    t->unlabelled_rows = t->rows;
+    t->unlabelled_rows.schema = &t->unlabelled_file;
+    return HR_OK;
+}
+
 void hr__training_free_specs(hr_training *t)
 {
+    hr_free(t->unlabelled_file.field);
     hr_parse_spec_free(t->spec.wanted);
     hr_parse_spec_free(t->spec.parsed);
     hr_parse_spec_free(t->unlabelled.wanted);
@@ -50,15 +83,15 @@ hr_status hr__training_make_specs(hr_training *t, hr_error *err)
     const hr_column_list columns = {all, input_add_columns(t, all)};
     const hr_status st = input_make_spec(t, columns, err);
     hr_free(all);
-    return st;
+    return st == HR_OK ? input_make_unlabelled_rows(t, err) : st;
 }
 
 /* ---- datasets ---- */
 
 /* The rows of files, `cycle_length` at a time. */
-static hr_dataset *input_rows(const hr_training *t, hr_dataset *files, int64_t cycle_length)
+static hr_dataset *input_rows(const hr_example_rows_opts *rows, hr_dataset *files, int64_t cycle_length)
 {
-    return hr_interleave(files, hr_example_rows_fn, (void *)(uintptr_t)&t->rows, .cycle_length = cycle_length);
+    return hr_interleave(files, hr_example_rows_fn, (void *)(uintptr_t)rows, .cycle_length = cycle_length);
 }
 
 static bool input_is_derived(const hr_training *t, const char *name)
@@ -85,7 +118,7 @@ hr_dataset *hr_training_input(void *user)
     const hr_training *t = user;
     if (!t) return hr_list_files(NULL); /* which says what is missing */
     hr_dataset *ds = hr_list_files(t->files, .shuffle = t->shuffle > 0, .seed = (uint64_t)t->seed);
-    ds = input_rows(t, ds, t->cycle_length);
+    ds = input_rows(&t->rows, ds, t->cycle_length);
     if (t->shuffle > 0)
         ds = hr_shuffle_and_repeat(ds, t->shuffle, .count = t->epochs, .seed = (uint64_t)t->seed, .extendable = true);
     else
@@ -94,10 +127,10 @@ hr_dataset *hr_training_input(void *user)
 }
 
 /* One file after the other, so that lines of output follow their rows. */
-static hr_dataset *input_rows_in_order(const hr_training_predicted *p)
+static hr_dataset *input_rows_in_order(const hr_training_predicted *p, const hr_example_rows_opts *rows)
 {
     hr_dataset *ds = p->files ? hr_from_tensor_slices(p->files, NULL, 1) : hr_list_files(p->training->eval_files);
-    return input_rows(p->training, ds, 1);
+    return input_rows(rows, ds, 1);
 }
 
 /* Records that are scored are all scored. */
@@ -106,21 +139,21 @@ hr_dataset *hr_training_eval_input(void *user)
     const hr_training *t = user;
     if (!t) return hr_list_files(NULL);
     hr_dataset *ds = hr_list_files(t->eval_files);
-    return input_parse(t, input_rows(t, ds, t->cycle_length), true, false);
+    return input_parse(t, input_rows(&t->rows, ds, t->cycle_length), true, false);
 }
 
 hr_dataset *hr__training_scored_input(void *user)
 {
     const hr_training_predicted *p = user;
     if (!p->files) return hr_training_eval_input((void *)(uintptr_t)p->training);
-    return input_parse(p->training, input_rows_in_order(p), true, false);
+    return input_parse(p->training, input_rows_in_order(p, &p->training->rows), true, false);
 }
 
 hr_dataset *hr_training_predict_input(void *user)
 {
     const hr_training_predicted *p = user;
     if (!p || !p->training) return hr_list_files(NULL);
-    return input_parse(p->training, input_rows_in_order(p), false, false);
+    return input_parse(p->training, input_rows_in_order(p, &p->training->unlabelled_rows), false, false);
 }
 
 /* Fields of the rows as lists, since a row may lack them; what is derived always has a value. */
@@ -148,7 +181,9 @@ hr_dataset *hr__training_fields_input(const hr_training_predicted *p, const char
     hr_dataset *ds = NULL;
     const hr_status st = feature ? input_field_spec(t, names, count, &spec, feature, err) : hr_no_memory(err, "fields");
     if (st == HR_OK) {
-        ds = hr_batch(input_rows_in_order(p), t->batch_size);
+        bool whole = false; /* one of them is what the label is made of */
+        for (int i = 0; i < spec.parsed->features; i++) whole |= input_is_of_label(t, spec.parsed->feature[i].key);
+        ds = hr_batch(input_rows_in_order(p, whole ? &t->rows : &t->unlabelled_rows), t->batch_size);
         ds = hr_parse_example(ds, spec.parsed);
         if (t->derived.count) ds = hr_derive_features(ds, t->derived, .wanted = &wanted);
     }

@@ -96,14 +96,49 @@ static hr_status rows_read_format(hr_training *t, const hr__node *train, hr_erro
     return hr__node_expected(hr__node_get(train, "format"), hr_file_format_names(names, sizeof names), err);
 }
 
+typedef struct required {
+    const char **name;
+    int count, capacity;
+} required;
+
+/* A field of the files; of a derived one those that it is made of. Each comes once. */
+static hr_status rows_add_required(const hr_training *t, const char *name, required *list, hr_error *err)
+{
+    const char *part;
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->name[i], name) == 0) return HR_OK;
+    for (int i = 0; i < t->derived.count; i++) {
+        if (strcmp(hr_derived_name(t->derived.feature[i]), name) != 0) continue;
+        for (int k = 0; (part = hr_derived_field(t->derived.feature[i], k)); k++)
+            HR_TRY(rows_add_required(t, part, list, err));
+        return HR_OK;
+    }
+    if (list->count == list->capacity) {
+        const char **grown = hr_realloc(list->name, sizeof *grown * 2 * ((size_t)list->capacity + 4));
+        if (!grown) return hr_no_memory(err, "required fields");
+        list->name = grown;
+        list->capacity = 2 * (list->capacity + 4);
+    }
+    list->name[list->count++] = name;
+    return HR_OK;
+}
+
 static hr_status rows_read_require(hr_training *t, const hr__node *train, hr_error *err)
 {
     const hr__node *node = hr__node_get(train, "require");
+    const char *const *named = NULL;
+    int names = 0;
+    required list = {0};
     if (!node) return HR_OK;
-    HR_TRY(rows_read_texts(node, &t->rows.require, &t->rows.require_count, err));
-    for (int i = 0; i < t->rows.require_count; i++)
-        HR_TRY(hr__training_need_field(node->kind == HR__SCALAR ? node : node->item[i], &t->schema, err));
-    return HR_OK;
+    hr_status st = rows_read_texts(node, &named, &names, err);
+    for (int i = 0; st == HR_OK && i < names; i++) {
+        st = hr__training_need_field(node->kind == HR__SCALAR ? node : node->item[i], &t->all, err);
+        if (st == HR_OK) st = rows_add_required(t, named[i], &list, err);
+    }
+    hr_free((void *)(uintptr_t)named);
+    t->rows.require = list.name;
+    t->rows.require_count = list.count;
+    return st;
 }
 
 hr_status hr__training_read_rows(hr_training *t, const hr__node *train, hr_error *err)

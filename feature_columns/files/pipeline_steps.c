@@ -1,6 +1,6 @@
 /* The operators that a `pipeline:` section may name, and their options. Operators that take a user's function are not
  * among them. To add one, write a function and a line of the table. */
-#include "feature_columns/config/pipeline_steps.h"
+#include "feature_columns/files/pipeline_steps.h"
 
 static const char *const compressions[] = {"AUTO", "NONE", "GZIP", "ZLIB", "LZ4", "ZSTD", NULL};
 static const char *const policies[] = {"fail", "skip", "resync", NULL};
@@ -193,6 +193,7 @@ const hr__pipeline_step hr__pipeline_steps[] = {
      {NEED("pattern", PATTERN), ONE_OF("compression", compressions), ONE_OF("on_error", policies), MAY("first", NUMBER),
       MAY("count", NUMBER)},
      .source = source_tfrecord},
+    {"derive_features", {{0}}, .make = hr__pipeline_derive_features},
     {"transform_features", {{0}}, .make = hr__pipeline_transform_features},
     {"unbatch", {{0}}, .put = put_unbatch},
     {"unique", {{0}}, .put = put_unique},

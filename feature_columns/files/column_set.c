@@ -1,19 +1,23 @@
 /* All columns of a config file, with the file's schema and its names of the columns; and the same as text again. */
+#include "feature_columns/config/column_writer.h"
 #include "feature_columns/config/columns_section.h"
+#include "feature_columns/derived/derived_section.h"
 #include "io/config_file.h"
 #include "io/schema/schema.h"
 
 struct hr_column_set {
     hr__config *config;
     hr__schema_file file;
-    hr_schema schema; /* owns its fields */
+    hr_schema stored; /* owns its fields */
+    hr_derived_list derived;
+    hr_schema schema; /* those and the derived ones; owns its list */
     hr__config_columns *columns;
 };
 
 static hr_status column_set_read_schema(hr_column_set *set, const hr__node *section, hr_error *err)
 {
     HR_TRY(hr__schema_read(section, &set->file, err));
-    return hr__schema_stored(&set->file, &set->schema, err);
+    return hr__schema_stored(&set->file, &set->stored, err);
 }
 
 static hr_status read_set(hr_column_set *set, hr_error *err)
@@ -22,8 +26,11 @@ static hr_status read_set(hr_column_set *set, hr_error *err)
     HR_TRY(hr__node_is(root, HR__MAPPING, err));
     HR_TRY(hr__node_need(root, "schema", &schema, err));
     HR_TRY(hr__node_need(root, "columns", &columns, err));
+    const hr__node *defaults = hr__node_get(schema, "default");
     HR_TRY(column_set_read_schema(set, schema, err));
-    return hr__columns_from_config(columns, &set->schema, hr__node_get(schema, "default"), &set->columns, err);
+    HR_TRY(hr__derived_from_config(hr__node_get(root, "derived"), &set->stored, defaults, &set->derived, err));
+    HR_TRY(hr_derived_schema(set->derived, &set->stored, &set->schema, err));
+    return hr__columns_from_config(columns, &set->schema, defaults, &set->columns, err);
 }
 
 /* Takes the config. */
@@ -65,6 +72,8 @@ void hr_column_set_free(hr_column_set *set)
     if (!set) return;
     hr__config_columns_free(set->columns);
     hr_free((void *)(uintptr_t)set->schema.field);
+    hr__derived_list_free(&set->derived);
+    hr_free((void *)(uintptr_t)set->stored.field);
     hr__schema_clear(&set->file);
     hr__config_free(set->config);
     hr_free(set);

@@ -4,6 +4,7 @@
 #define HR__PIPELINE_STEPS_H
 
 #include "feature_columns/config/columns_section.h"
+#include "feature_columns/derived/derived_section.h"
 #include "io/schema/schema.h"
 #include <headrace/data.h>
 
@@ -12,6 +13,8 @@ typedef struct hr__pipeline_context {
     const char *data; /* relative names of files count from here */
     hr__schema_file file;
     hr_schema schema; /* the same as columns want it; owns field */
+    hr_derived_list derived;
+    hr_schema all; /* the fields of the schema and the derived ones; owns field */
     hr__config_columns *columns;
 } hr__pipeline_context;
 
@@ -67,6 +70,8 @@ hr_status hr__pipeline_filter(const hr__pipeline_context *c, const hr__node *at,
                               hr_error *err);
 hr_status hr__pipeline_parse_example(const hr__pipeline_context *c, const hr__node *at, const hr__given *o,
                                      hr_dataset **ds, hr_error *err);
+hr_status hr__pipeline_derive_features(const hr__pipeline_context *c, const hr__node *at, const hr__given *o,
+                                       hr_dataset **ds, hr_error *err);
 hr_status hr__pipeline_transform_features(const hr__pipeline_context *c, const hr__node *at, const hr__given *o,
                                           hr_dataset **ds, hr_error *err);
 

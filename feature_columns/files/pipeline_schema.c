@@ -1,5 +1,5 @@
 /* The steps of a `pipeline:` section that need the file's schema or columns. */
-#include "feature_columns/config/pipeline_steps.h"
+#include "feature_columns/files/pipeline_steps.h"
 #include "io/schema/schema.h"
 #include <stdlib.h>
 #include <string.h>
@@ -177,10 +177,17 @@ static hr_status parse_fields(const hr__pipeline_context *c, const hr_parse_exam
     return memory ? HR_OK : hr_no_memory(err, "a pipeline");
 }
 
+/* What the columns read, and the label. Gives *wanted. */
+static hr_status pipeline_schema_wanted(const hr__pipeline_context *c, hr_parse_spec **wanted, hr_error *err)
+{
+    return hr_make_parse_example_spec(hr__config_columns_list(c->columns), wanted, err, .file = &c->all,
+                                      .label = pipeline_schema_label_of(c));
+}
+
 hr_status hr__pipeline_parse_example(const hr__pipeline_context *c, const hr__node *at, const hr__given *o,
                                      hr_dataset **ds, hr_error *err)
 {
-    hr_parse_spec *spec;
+    hr_parse_spec *wanted, *spec = NULL;
     const hr_parse_example_opts opts = {.struct_size = sizeof opts,
                                         .label = pipeline_schema_label_of(c),
                                         .tf_compat = o[HR__PARSE_TF_COMPAT].flag,
@@ -189,10 +196,25 @@ hr_status hr__pipeline_parse_example(const hr__pipeline_context *c, const hr__no
         return hr__node_fail(at, err, HR_INVALID_ARGUMENT, "config.missing_key",
                              "expected a section 'schema' with the fields of the records");
     if (!c->columns) return parse_fields(c, &opts, ds, err);
-    HR_TRY(hr_make_parse_example_spec(hr__config_columns_list(c->columns), &spec, err, .file = &c->schema,
-                                      .label = pipeline_schema_label_of(c)));
-    *ds = hr_parse_example_with(*ds, spec, &opts);
+    HR_TRY(pipeline_schema_wanted(c, &wanted, err));
+    const hr_status st = hr_derived_parse_spec(c->derived, wanted, &c->schema, &spec, err);
+    if (st == HR_OK) *ds = hr_parse_example_with(*ds, spec, &opts);
     hr_parse_spec_free(spec);
+    hr_parse_spec_free(wanted);
+    return st;
+}
+
+/* Those that the columns read; without columns all. */
+hr_status hr__pipeline_derive_features(const hr__pipeline_context *c, const hr__node *at, const hr__given *o,
+                                       hr_dataset **ds, hr_error *err)
+{
+    hr_parse_spec *wanted = NULL;
+    (void)o;
+    if (c->derived.count == 0)
+        return hr__node_fail(at, err, HR_INVALID_ARGUMENT, "config.missing_key", "expected a section 'derived'");
+    if (c->columns) HR_TRY(pipeline_schema_wanted(c, &wanted, err));
+    *ds = hr_derive_features(*ds, c->derived, .wanted = wanted);
+    hr_parse_spec_free(wanted);
     return HR_OK;
 }
 

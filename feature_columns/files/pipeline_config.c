@@ -2,7 +2,7 @@
  * step is `batch`, `batch: 512` or `batch: {batch_size: 512, drop_remainder: true}`: a value by itself is its first
  * option, unless that is a switch (`parse_example: true` would not say what is switched on). */
 #include "base/text.h"
-#include "feature_columns/config/pipeline_steps.h"
+#include "feature_columns/files/pipeline_steps.h"
 #include "io/config_file.h"
 #include "io/match.h"
 #include <headrace/pipeline_file.h>
@@ -134,8 +134,10 @@ static hr_status read_pipeline(hr__pipeline_context *c, const hr__node *root, hr
     if (list->count == 0) return hr__node_expected(list, "at least one operator", err);
     if (schema) HR_TRY(hr__schema_read(schema, &c->file, err));
     if (schema) HR_TRY(hr__schema_stored(&c->file, &c->schema, err));
-    if (columns)
-        HR_TRY(hr__columns_from_config(columns, &c->schema, hr__node_get(schema, "default"), &c->columns, err));
+    const hr__node *defaults = hr__node_get(schema, "default");
+    HR_TRY(hr__derived_from_config(hr__node_get(root, "derived"), &c->schema, defaults, &c->derived, err));
+    HR_TRY(hr_derived_schema(c->derived, &c->schema, &c->all, err));
+    if (columns) HR_TRY(hr__columns_from_config(columns, &c->all, defaults, &c->columns, err));
     for (int64_t i = 0; i < list->count; i++) HR_TRY(pipeline_config_add_step(c, list->item[i], ds, err));
     return HR_OK;
 }
@@ -159,6 +161,8 @@ hr_status hr_pipeline_from_file_with(const char *path, const hr_pipeline_from_fi
     else
         hr_dataset_unref(ds);
     hr__config_columns_free(c.columns);
+    hr_free((void *)(uintptr_t)c.all.field);
+    hr__derived_list_free(&c.derived);
     hr_free((void *)(uintptr_t)c.schema.field);
     hr__schema_clear(&c.file);
     hr__config_free(config);
