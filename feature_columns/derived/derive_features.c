@@ -183,11 +183,11 @@ static void put_defaults(const hr__derived_step *s, const bool *missing, int64_t
 }
 
 /* A label has no default: a row that it cannot be made of is no example of anything. */
-static void refuse_unlabelled(hr_derived_work *w, const char *label, const bool *missing, int64_t rows)
+static void refuse_unlabelled(hr_derived_work *w, const char *label, const bool *lacks, int64_t rows)
 {
     hr_error err;
     for (int64_t r = 0; r < rows; r++) {
-        if (!missing[r]) continue;
+        if (!lacks[r]) continue;
         hr_fail(&err, HR_INVALID_ARGUMENT, "derived.unlabelled",
                 "label '%.60s': expected a row with the values that it is made of, found one without; leave such rows "
                 "out, for example by `require`",
@@ -196,8 +196,22 @@ static void refuse_unlabelled(hr_derived_work *w, const char *label, const bool 
     }
 }
 
+/* Which rows lack something that the step is made of, also where a step on the way has a default for it. */
+static void note_lacking(const hr__derived_plan *p, const hr__derived_step *s, const bool *missing, int64_t rows,
+                         bool *lacking)
+{
+    bool *own = lacking + (s - p->step) * rows;
+    memcpy(own, missing, (size_t)rows);
+    for (int i = 0; i < fields_of(s->feature); i++) {
+        const int step = s->in[i] - p->fields;
+        for (int64_t r = 0; step >= 0 && r < rows; r++) own[r] |= lacking[step * rows + r];
+    }
+}
+
+/* `lacking`: of each step, a flag for each row. */
 static hr_status compute_step(const hr__derived_plan *p, const int *placed, const hr__derived_step *s,
-                              const char *label, hr_derived_work *w, int64_t rows, char *scratch, hr_error *err)
+                              const char *label, hr_derived_work *w, int64_t rows, bool *lacking, char *scratch,
+                              hr_error *err)
 {
     const hr_derived_kind *kind = hr__derived_kind_of(s->feature);
     const int fields = fields_of(s->feature);
@@ -213,7 +227,9 @@ static hr_status compute_step(const hr__derived_plan *p, const int *placed, cons
     for (int i = 0; i < fields; i++)
         in[i] = gather_field(w, component_of(p, placed, s->in[i]), rows, room + (size_t)i * (size_t)rows, missing);
     HR_TRY(kind->compute(hr__derived_spec(s->feature), w, in, rows, out->values, missing, err));
-    if (label && strcmp(hr_derived_name(s->feature), label) == 0) refuse_unlabelled(w, label, missing, rows);
+    note_lacking(p, s, missing, rows, lacking);
+    if (label && strcmp(hr_derived_name(s->feature), label) == 0)
+        refuse_unlabelled(w, label, lacking + (s - p->step) * rows, rows);
     put_defaults(s, missing, rows, out->values);
     return HR_OK;
 }
@@ -228,13 +244,16 @@ static hr_status derive_work(const void *spec, const void *unit, hr_work *work, 
     HR_TRY(hr_new_columns(work, rows, &before, err));
     for (int i = 0; i < p->fields; i++) rows->column[i] = before.column[i];
     const size_t places = ((size_t)p->steps + 16) / 16 * 16 * sizeof(int);
-    char *scratch = hr_scratch(work, places + scratch_of(p, count));
+    const size_t widest = scratch_of(p, count);
+    char *scratch = hr_scratch(work, places + widest + (size_t)p->steps * (size_t)count);
     if (!scratch) return hr_no_memory(err, "derive_features");
     int *placed = (int *)(void *)scratch;
+    bool *lacking = (bool *)(scratch + places + widest);
+    memset(lacking, 0, (size_t)p->steps * (size_t)count);
     for (int i = 0; i < p->count; i++) placed[p->order[i]] = p->fields + i;
     hr_derived_work w = {work, rows};
     for (int i = 0; i < p->count; i++)
-        HR_TRY(compute_step(p, placed, &p->step[p->order[i]], label, &w, count, scratch + places, err));
+        HR_TRY(compute_step(p, placed, &p->step[p->order[i]], label, &w, count, lacking, scratch + places, err));
     return HR_OK;
 }
 

@@ -600,4 +600,68 @@ it_measures_the_input_by_itself() {
     grep -q '"name":"work"' trace.json || fail "no work in the trace"
 }
 
+# A label that is made of the fields tips and fare: one row lacks tips.
+tips_yaml() {
+    cat >tips.yaml <<'YAML'
+schema: {float: [miles, tips, fare]}
+derived:
+  rate: {ratio: [tips, fare]}
+  good: {greater: [rate, 0.2]}
+columns: {miles: {numeric: miles}}
+model: {estimator: linear_classifier, linear_feature_columns: [miles], label: good}
+train: {files: trips.csv, eval_files: trips.csv, seed: 1, batch_size: 2}
+YAML
+    printf 'miles,tips,fare\n1,3,10\n2,2,10\n3,,10\n4,5,20\n' >trips.csv
+}
+
+it_refuses_rows_that_a_derived_label_cannot_be_made_of() {
+    tips_yaml
+    headrace train tips.yaml
+    refused 1 "trips.csv"
+    says "label 'good': expected a row with the values that it is made of"
+    headrace train tips.yaml --set train.require=good
+    ends_with 0
+    headrace predict tips.yaml --set train.require=good --columns miles,good
+    ends_with 0
+    [ "$out" = $'miles,good\n1.0,1\n2.0,0\n3.0,0\n4.0,1' ] || fail "expected other labels"
+}
+
+it_predicts_rows_without_what_the_label_is_made_of() {
+    tips_yaml
+    headrace train tips.yaml --set train.require=good
+    ends_with 0
+    printf 'miles\n1\n2\n' >new.csv
+    headrace predict tips.yaml new.csv --columns miles,class_ids
+    ends_with 0
+    [ "$(wc -l <<<"$out")" = 3 ] || fail "expected two rows below a header"
+}
+
+it_says_that_there_are_no_rows() {
+    tips_yaml
+    printf 'miles,tips,fare\n' >trips.csv
+    headrace train tips.yaml
+    refused 1 "expected at least one row in trips.csv, found none"
+    headrace evaluate tips.yaml
+    refused 1 "expected at least one row, found none"
+}
+
+it_shows_columns_of_derived_fields() {
+    tips_yaml
+    sed -i 's/columns: {miles/columns: {rate: {numeric: rate}, miles/' tips.yaml
+    headrace columns tips.yaml
+    ends_with 0
+    prints "rate: {numeric: rate}"
+    cat >>tips.yaml <<'YAML'
+pipeline:
+  - example_rows: {pattern: trips.csv, format: csv}
+  - batch: 2
+  - parse_example
+  - derive_features
+  - transform_features
+YAML
+    headrace bench tips.yaml --pipeline
+    ends_with 0
+    prints "4 rows in 2 batches"
+}
+
 run_tests

@@ -48,6 +48,20 @@ static bool input_is_of_label(const hr_training *t, const char *field)
     return input_has_key(t->spec.parsed, field) && !input_has_key(t->unlabelled.parsed, field);
 }
 
+static hr_status input_copy_required(hr_training *t, hr_error *err)
+{
+    const char **kept = hr_calloc((size_t)t->rows.require_count + 1, sizeof *kept);
+    if (!kept) return hr_no_memory(err, "required fields");
+    t->whole_rows = t->rows;
+    t->whole_rows.require = kept;
+    t->whole_rows.require_count = 0;
+    for (int i = 0; i < t->rows.require_count; i++)
+        if (!input_is_of_label(t, t->rows.require[i])) kept[t->whole_rows.require_count++] = t->rows.require[i];
+    t->unlabelled_rows = t->whole_rows;
+    t->unlabelled_rows.schema = &t->unlabelled_file;
+    return HR_OK;
+}
+
 static hr_status input_make_unlabelled_rows(hr_training *t, hr_error *err)
 {
     const hr__schema_file *all = &t->schema_file;
@@ -62,14 +76,13 @@ static hr_status input_make_unlabelled_rows(hr_training *t, hr_error *err)
         if (i == all->label) t->unlabelled_file.label = t->unlabelled_file.fields;
         kept[t->unlabelled_file.fields++] = all->field[i];
     }
-    t->unlabelled_rows = t->rows;
-    t->unlabelled_rows.schema = &t->unlabelled_file;
-    return HR_OK;
+    return input_copy_required(t, err);
 }
 
 void hr__training_free_specs(hr_training *t)
 {
     hr_free(t->unlabelled_file.field);
+    hr_free((void *)(uintptr_t)t->whole_rows.require);
     hr_parse_spec_free(t->spec.wanted);
     hr_parse_spec_free(t->spec.parsed);
     hr_parse_spec_free(t->unlabelled.wanted);
@@ -183,7 +196,7 @@ hr_dataset *hr__training_fields_input(const hr_training_predicted *p, const char
     if (st == HR_OK) {
         bool whole = false; /* one of them is what the label is made of */
         for (int i = 0; i < spec.parsed->features; i++) whole |= input_is_of_label(t, spec.parsed->feature[i].key);
-        ds = hr_batch(input_rows_in_order(p, whole ? &t->rows : &t->unlabelled_rows), t->batch_size);
+        ds = hr_batch(input_rows_in_order(p, whole ? &t->whole_rows : &t->unlabelled_rows), t->batch_size);
         ds = hr_parse_example(ds, spec.parsed);
         if (t->derived.count) ds = hr_derive_features(ds, t->derived, .wanted = &wanted);
     }

@@ -50,8 +50,10 @@ struct hr_training {
     hr__config_columns *columns;
     hr_column_list linear, dnn;
     hr__training_spec spec, unlabelled; /* with label and weights, without */
-    hr_example_rows_opts rows, unlabelled_rows; /* the second ones may lack what only the label is made of */
-    hr__schema_file unlabelled_file;            /* of these; owns its list of fields */
+    /* Of rows that need no label: they may lack what only the label is made of, and `require` does not look at it. The
+     * second ones are the same rows with these fields, if they have them. */
+    hr_example_rows_opts rows, unlabelled_rows, whole_rows;
+    hr__schema_file unlabelled_file; /* owns its list of fields */
     hr_csv_opts csv;
     hr_optimizer *linear_optimizer, *dnn_optimizer;
     hr_activation_fn *activation;

@@ -434,6 +434,37 @@ static void a_preempted_training_goes_on_where_its_checkpoint_is(void **state)
     }
 }
 
+/* ---- the input begun anew ---- */
+
+static void the_input_begins_anew_where_that_is_asked_for(void **state)
+{
+    (void)state;
+    write_rows("data", ROWS);
+    test_input once = {.folder = "data", .epochs = 1, .batch = 16}, more = {.folder = "data", .epochs = 2, .batch = 32};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "rounds", .save_steps = 4};
+    hr_train_result r;
+    remove_folder("rounds");
+    hr_estimator *e = new_test_classifier(&spec);
+    assert_status(hr_estimator_train(e, test_input_fn, &once, .result = &r), HR_OK);
+    const int64_t round = r.last_step;
+    assert_true(round > 0);
+    assert_status(hr_estimator_train(e, test_input_fn, &once, .result = &r), HR_OK); /* it has ended */
+    assert_int_equal(r.last_step, round);
+    assert_status(hr_estimator_train(e, test_input_fn, &more, .result = &r), HR_FAILED_PRECONDITION);
+    assert_non_null(strstr(hr_estimator_error(e)->text, ".new_input"));
+    assert_status(hr_estimator_train(e, test_input_fn, &once, .new_input = true, .result = &r), HR_OK);
+    assert_int_equal(r.first_step, round);
+    assert_int_equal(r.last_step, 2 * round);
+    /* Preempted, it goes on in the new input, and does not begin it once more. */
+    aborter a = {.where = AFTER_RUN, .at = 6, .with = HR_ABORTED}, *pointer = &a;
+    hr_hook *hook = hr_hook_new(&aborter_kind, &pointer);
+    assert_status(
+        hr_estimator_train(e, test_input_fn, &more, .new_input = true, .hooks = &hook, .hook_count = 1, .result = &r),
+        HR_OK);
+    assert_int_equal(r.last_step, 2 * round + (2 * ROWS + 31) / 32);
+    hr_estimator_free(e);
+}
+
 /* ---- equal files ---- */
 
 static void assert_same_bytes(const char *folder, const char *other, const char *name)
@@ -859,6 +890,7 @@ int main(void)
         cmocka_unit_test(a_training_stopped_before_a_run_loses_no_batch),
         cmocka_unit_test(a_training_goes_on_from_the_checkpoint_before_a_failure),
         cmocka_unit_test(a_preempted_training_goes_on_where_its_checkpoint_is),
+        cmocka_unit_test(the_input_begins_anew_where_that_is_asked_for),
         cmocka_unit_test(equal_trainings_write_equal_checkpoints),
         cmocka_unit_test(an_estimator_tells_what_its_folder_holds),
         cmocka_unit_test(a_training_goes_on_from_the_newest_whole_checkpoint),
