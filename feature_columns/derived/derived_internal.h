@@ -5,6 +5,7 @@
 
 #include "base/hash_map.h"
 #include "feature_columns/columns_internal.h"
+#include "feature_columns/derived/derived_section.h"
 #include <headrace/derived_kind.h>
 
 #define HR_DERIVED_KIND(name) extern const hr_derived_kind hr_derived_kind_##name;
@@ -16,7 +17,6 @@ const hr_derived_kind *hr__derived_kind_at(int i); /* 0, 1, ...; NULL: no more *
 const hr_derived_kind *hr__derived_kind_of(const hr_derived_feature *feature);
 const void *hr__derived_spec(const hr_derived_feature *feature);
 double hr__derived_default(const hr_derived_feature *feature);
-bool hr__derived_renames(const hr_derived_feature *feature);
 /* The value of field `i` for rows without one: shape [1]; NULL: none was given. */
 const hr_tensor *hr__derived_fill(const hr_derived_feature *feature, int i);
 /* Sets it, while nobody else has the feature. Copies a number, borrows nothing. */

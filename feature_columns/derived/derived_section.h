@@ -22,6 +22,8 @@ extern "C" {
  * and column of the mistake: config.*, and those of hr_derived_schema. */
 HR_API hr_status hr__derived_from_config(const hr__node *section, const hr_schema *schema, const hr__node *defaults,
                                          hr_derived_list *out, hr_error *err);
+/* Whether the feature is a field under another name, with all that this has. */
+HR_API bool hr__derived_renames(const hr_derived_feature *feature);
 HR_API void hr__derived_list_free(hr_derived_list *list); /* zeroes it. An empty one: nothing */
 
 #ifdef __cplusplus

@@ -664,4 +664,26 @@ YAML
     prints "4 rows in 2 batches"
 }
 
+it_writes_renamed_fields_and_says_what_fails_of_derived_ones() {
+    cat >sums.yaml <<'YAML'
+schema: {int64: [y, i, j], string: [s], label: y}
+derived: {sum: {sum: [i, j]}, word: {rename: s}}
+columns: {s: {hash_bucket: 8}}
+model: {estimator: linear_classifier, linear_feature_columns: [s]}
+train: {files: sums.csv, eval_files: sums.csv, seed: 1}
+YAML
+    printf 's,y,i,j\na,1,1,2\n,0,3,4\nb,1,5,9223372036854775807\n' >sums.csv
+    headrace train sums.yaml
+    ends_with 0
+    headrace predict sums.yaml --columns s,word
+    ends_with 0
+    [ "$out" = $'s,word\na,a\n,\nb,b' ] || fail "expected the words twice"
+    headrace predict sums.yaml --columns sum
+    refused 1 "sum: expected a result that int64 holds"
+    headrace train sums.yaml --model-dir other --set train.save_summary_steps=9223372036854775807
+    ends_with 0
+    headrace train sums.yaml --set train.save_checkpoints_secs=nan
+    refused 1 "expected seconds above 0"
+}
+
 run_tests

@@ -7,7 +7,7 @@ bool hr_timer_due(const hr_timer *t, int64_t step, double now)
     if (!t->triggered) return true;
     if (step == t->last_step) return false;
     if (t->every_secs > 0) return now >= t->last_time + t->every_secs;
-    return t->every_steps > 0 && step >= t->last_step + t->every_steps;
+    return t->every_steps > 0 && step - t->last_step >= t->every_steps;
 }
 
 bool hr_timer_update(hr_timer *t, int64_t step, double now, double *seconds, int64_t *steps)

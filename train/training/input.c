@@ -170,6 +170,12 @@ hr_dataset *hr_training_predict_input(void *user)
 }
 
 /* Fields of the rows as lists, since a row may lack them; what is derived always has a value. */
+/* A derived feature that is computed has one value a row; one that is renamed has what its field has. */
+static bool input_is_computed(const hr_training *t, int field)
+{
+    return field >= t->schema.fields && !hr__derived_renames(t->derived.feature[field - t->schema.fields]);
+}
+
 static hr_status input_field_spec(const hr_training *t, const char *const *names, int count, hr__training_spec *spec,
                                   hr_feature *feature, hr_error *err)
 {
@@ -177,9 +183,9 @@ static hr_status input_field_spec(const hr_training *t, const char *const *names
         for (int f = 0; f < t->all.fields; f++)
             if (strcmp(t->all.field[f].name, names[i]) == 0)
                 feature[i] = (hr_feature){.key = names[i],
-                                          .kind = f < t->schema.fields ? HR_RAGGED_FEATURE : HR_FIXED_LEN,
+                                          .kind = input_is_computed(t, f) ? HR_FIXED_LEN : HR_RAGGED_FEATURE,
                                           .dtype = t->all.field[f].dtype,
-                                          .shape = HR_SHAPE(f < t->schema.fields ? 0 : 1)};
+                                          .shape = HR_SHAPE(input_is_computed(t, f) ? 1 : 0)};
     *spec->wanted = (hr_parse_spec){feature, count};
     return hr_derived_parse_spec(t->derived, spec->wanted, &t->schema, &spec->parsed, err);
 }

@@ -108,6 +108,10 @@ static hr_status predict_next_fields(predicting *p, int64_t rows, const hr_eleme
     if (failed) return st;
     const hr_tensor *first = st == HR_OK ? hr_get(*fields, p->read[0]) : NULL;
     if (first && first->shape.dims[0] == rows) return HR_OK;
+    if (first && hr_next(p->it, fields) < 0 && hr_iterator_error(p->it)) { /* rows before a bad one come first */
+        if (err) *err = *hr_iterator_error(p->it);
+        return hr_iterator_error(p->it)->code;
+    }
     return hr_fail(err, HR_DATA_LOSS, "training.columns",
                    "predict: expected the same rows when they were read again; the files have changed");
 }

@@ -14,7 +14,10 @@ static hr_status train_read_numbers(hr_training *t, const hr__node *train, hr_er
     HR_TRY(hr__config_int64(train, "max_steps", 1, INT64_MAX, &t->max_steps, err));
     HR_TRY(hr__config_int64(train, "seed", 0, INT64_MAX, &t->seed, err));
     HR_TRY(hr__config_int64(train, "save_checkpoints_steps", -1, INT64_MAX, &r->save_checkpoints_steps, err));
+    const hr__node *secs = hr__node_get(train, "save_checkpoints_secs");
     HR_TRY(hr__config_double(train, "save_checkpoints_secs", &r->save_checkpoints_secs, err));
+    if (secs && !(r->save_checkpoints_secs > 0 && r->save_checkpoints_secs <= 1e9))
+        return hr__node_expected(secs, "seconds above 0, of at most 1e9", err);
     HR_TRY(hr__config_int64(train, "save_summary_steps", -1, INT64_MAX, &r->save_summary_steps, err));
     return hr__config_int64(train, "log_step_count_steps", -1, INT64_MAX, &r->log_step_count_steps, err);
 }
