@@ -226,8 +226,8 @@ static hr_status compute_step(const hr__derived_plan *p, const int *placed, cons
     memset(missing, 0, (size_t)rows);
     for (int i = 0; i < fields; i++)
         in[i] = gather_field(w, component_of(p, placed, s->in[i]), rows, room + (size_t)i * (size_t)rows, missing);
+    note_lacking(p, s, missing, rows, lacking); /* what has no result has its default, as a ratio with 0 below */
     HR_TRY(kind->compute(hr__derived_spec(s->feature), w, in, rows, out->values, missing, err));
-    note_lacking(p, s, missing, rows, lacking);
     if (label && strcmp(hr_derived_name(s->feature), label) == 0)
         refuse_unlabelled(w, label, lacking + (s - p->step) * rows, rows);
     put_defaults(s, missing, rows, out->values);

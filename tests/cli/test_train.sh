@@ -611,7 +611,7 @@ columns: {miles: {numeric: miles}}
 model: {estimator: linear_classifier, linear_feature_columns: [miles], label: good}
 train: {files: trips.csv, eval_files: trips.csv, seed: 1, batch_size: 2}
 YAML
-    printf 'miles,tips,fare\n1,3,10\n2,2,10\n3,,10\n4,5,20\n' >trips.csv
+    printf 'miles,tips,fare\n1,3,10\n2,2,10\n3,,10\n4,5,20\n5,1,0\n' >trips.csv
 }
 
 it_refuses_rows_that_a_derived_label_cannot_be_made_of() {
@@ -623,7 +623,7 @@ it_refuses_rows_that_a_derived_label_cannot_be_made_of() {
     ends_with 0
     headrace predict tips.yaml --set train.require=good --columns miles,good
     ends_with 0
-    [ "$out" = $'miles,good\n1.0,1\n2.0,0\n3.0,0\n4.0,1' ] || fail "expected other labels"
+    [ "$out" = $'miles,good\n1.0,1\n2.0,0\n3.0,0\n4.0,1\n5.0,0' ] || fail "expected other labels"
 }
 
 it_predicts_rows_without_what_the_label_is_made_of() {
@@ -661,7 +661,7 @@ pipeline:
 YAML
     headrace bench tips.yaml --pipeline
     ends_with 0
-    prints "4 rows in 2 batches"
+    prints "5 rows in 3 batches"
 }
 
 it_writes_renamed_fields_and_says_what_fails_of_derived_ones() {
