@@ -170,6 +170,9 @@ typedef struct hr_example_rows_opts {
     hr_policy policy;           /* for rows that cannot be read, as in hr_tfrecord and hr_csv_opts */
     const char *const *require; /* fields: rows without a value in one of them are left out, and counted */
     int require_count;
+    /* Records of TFRecord files are given as they came, with all their features, for parse_example, which picks and
+     * checks: to choose features takes longer than to parse them. Not where .policy may leave rows out. */
+    bool whole_records;
     size_t max_record_bytes; /* a longer record or row is an error; default: .csv's .max_row_bytes, else 256 MiB */
 } hr_example_rows_opts;
 HR_API hr_dataset *hr_example_rows_with(const char *pattern, const hr_example_rows_opts *opts);

@@ -34,9 +34,15 @@ typedef struct example_rows_spec {
 
 /* ---- the arguments ---- */
 
+/* Records with all their features; where they may be left out for what is wrong with them, the schema says what is. */
+static bool as_they_came(const example_rows_spec *sp)
+{
+    return sp->opts.whole_records && sp->format == HR_FORMAT_TFRECORD && sp->opts.policy.on_error == HR_FAIL;
+}
+
 static hr_status copy_schema(example_rows_spec *sp, hr_error *err)
 {
-    if (!sp->opts.schema) return HR_OK;
+    if (!sp->opts.schema || as_they_came(sp)) return HR_OK;
     sp->schema = hr_calloc(1, sizeof *sp->schema);
     if (!sp->schema) return hr_no_memory(err, "example_rows: a schema");
     return hr__schema_copy(sp->opts.schema, sp->schema, err);
@@ -46,12 +52,13 @@ static hr_status copy_required(example_rows_spec *sp, hr_error *err)
 {
     const int count = sp->opts.require_count;
     sp->require = hr_calloc((size_t)count + 1, sizeof *sp->require);
-    sp->requires = hr_calloc((size_t)(sp->schema ? sp->schema->fields : 0) + 1, sizeof *sp->requires);
+    sp->requires = hr_calloc((size_t)(sp->opts.schema ? sp->opts.schema->fields : 0) + 1, sizeof *sp->requires);
     if (!sp->require || !sp->requires) return hr_no_memory(err, "example_rows: required fields");
     for (; sp->required < count; sp->required++) {
         const char *name = sp->opts.require[sp->required];
-        const int field = sp->schema ? hr__schema_find(sp->schema, name) : -1;
-        if (sp->schema && field < 0)
+        const hr_schema_file *schema = sp->opts.schema;
+        const int field = schema ? hr__schema_find(schema, name) : -1;
+        if (schema && field < 0)
             return hr_fail(err, HR_INVALID_ARGUMENT, "example_rows.require",
                            "example_rows: .require: expected a field of the schema, got '%.60s'", name);
         if (field >= 0) sp->requires[field] = true;
@@ -419,6 +426,7 @@ static hr_dataset *rows_of(source_name at, const char *one_file, const example_r
     hr_dataset *in = sp->format == HR_FORMAT_CSV    ? open_csv(at, one_file, &sp->opts)
                      : sp->format == HR_FORMAT_JSON ? open_json(at, &sp->opts)
                                                     : open_tfrecord(at, &sp->opts);
+    if (as_they_came(sp) && !leaves_out(sp)) return in;
     return hr_dataset_new(leaves_out(sp) ? &rows_left_out : &hr_op_example_rows, sp, &in, 1);
 }
 

@@ -143,7 +143,8 @@ static hr_status rows_read_require(hr_training *t, const hr__node *train, hr_err
 
 hr_status hr__training_read_rows(hr_training *t, const hr__node *train, hr_error *err)
 {
-    t->rows = (hr_example_rows_opts){.struct_size = sizeof t->rows, .schema = &t->schema_file, .csv = &t->csv};
+    t->rows = (hr_example_rows_opts){
+        .struct_size = sizeof t->rows, .schema = &t->schema_file, .csv = &t->csv, .whole_records = true};
     HR_TRY(rows_read_csv(t, train, err));
     HR_TRY(rows_read_format(t, train, err));
     return rows_read_require(t, train, err);

@@ -7,9 +7,10 @@
 #include <time.h>
 
 typedef struct training_run {
+    const hr_training *training;
     hr_training_train_opts opts;
     hr_training_progress now;
-    int64_t batch_size;
+    bool expected; /* the last step was looked for: rows are counted after the first step, which does not wait for it */
     double started;
 } training_run;
 
@@ -38,18 +39,25 @@ static int64_t training_run_count_rows(const hr_training *t, const hr_file_list 
     return counted ? (int64_t)((double)rows * ((double)total / (double)counted) + 0.5) : 0;
 }
 
-/* 0: unknown. Fails if there are no files at all, before a folder is made for the model. */
-static hr_status training_run_expect(const hr_training *t, bool watched, int64_t *steps, hr_error *err)
+/* Before a folder is made for the model. */
+static hr_status training_run_need_files(const hr_training *t, hr_error *err)
+{
+    hr_file_list files = {0};
+    HR_TRY(hr_match_files(t->files, &files, err));
+    hr_file_list_clear(&files);
+    return HR_OK;
+}
+
+/* 0: unknown. */
+static int64_t training_run_last_step(const hr_training *t)
 {
     hr_file_list files = {0};
     int64_t rows = 0;
-    HR_TRY(hr_match_files(t->files, &files, err));
-    if (watched && t->epochs >= 0 && __builtin_mul_overflow(training_run_count_rows(t, &files), t->epochs, &rows))
-        rows = 0;
+    const bool counts = t->epochs >= 0 && hr_match_files(t->files, &files, NULL) == HR_OK;
+    if (counts && __builtin_mul_overflow(training_run_count_rows(t, &files), t->epochs, &rows)) rows = 0;
     hr_file_list_clear(&files);
-    *steps = rows / t->batch_size + (rows % t->batch_size != 0 && !t->drop_remainder);
-    if (t->max_steps && (!*steps || t->max_steps < *steps)) *steps = t->max_steps;
-    return HR_OK;
+    const int64_t steps = rows / t->batch_size + (rows % t->batch_size != 0 && !t->drop_remainder);
+    return t->max_steps && (!steps || t->max_steps < steps) ? t->max_steps : steps;
 }
 
 /* ---- the hook ---- */
@@ -66,7 +74,7 @@ static void training_run_tell(training_run *run, hr_monitored_session *m)
     hr_training_progress *now = &run->now;
     const int64_t made = now->step - now->first_step, left = now->last_step - now->step;
     const double seconds = training_run_clock() - run->started;
-    now->examples_per_second = made > 0 ? (double)(made * run->batch_size) / (seconds + 1e-9) : (double)NAN;
+    now->examples_per_second = made > 0 ? (double)(made * run->training->batch_size) / (seconds + 1e-9) : (double)NAN;
     now->seconds_left = made > 0 && left >= 0 ? seconds / (double)made * (double)left : (double)NAN;
     if (!run->opts.progress(&run->now, run->opts.user)) hr_request_stop(m);
 }
@@ -94,6 +102,8 @@ static hr_status training_run_after(void *state, hr_monitored_session *m, const 
     training_run *run = *(training_run **)state;
     (void)err;
     run->now.step++;
+    if (!run->expected) run->now.last_step = training_run_last_step(run->training);
+    run->expected = true;
     if (results[0].dtype == HR_FLOAT && results[0].count == 1) run->now.loss = *(const float *)results[0].data;
     training_run_tell(run, m);
     return HR_OK;
@@ -111,11 +121,12 @@ static const hr_hook_kind training_run_hook = {
 hr_status hr_training_train_with(hr_training *t, const hr_training_train_opts *opts, hr_train_result *result,
                                  hr_error *err)
 {
-    training_run run = {.opts = HR_OPTIONS(hr_training_train_opts, opts), .now.loss = NAN}, *state = &run;
+    training_run run = {.training = t, .opts = HR_OPTIONS(hr_training_train_opts, opts), .now.loss = NAN};
+    training_run *state = &run;
     hr_train_result unwanted;
     if (!t) return hr_fail(err, HR_INVALID_ARGUMENT, "training.argument", "train: expected a training, got NULL");
-    run.batch_size = t->batch_size;
-    HR_TRY(training_run_expect(t, run.opts.progress != NULL, &run.now.last_step, err));
+    HR_TRY(training_run_need_files(t, err));
+    run.now.last_step = t->max_steps;
     hr_estimator *e = hr_training_estimator(t);
     if (!e) return hr_no_memory(err, "an estimator");
     hr_hook *hook = run.opts.progress ? hr_hook_new(&training_run_hook, &state) : NULL;

@@ -135,6 +135,33 @@ static void records_are_those_of_convert(void **state)
             }
 }
 
+/* A record has fields that the schema does not name. */
+static void whole_records_keep_what_the_schema_does_not_name(void **state)
+{
+    (void)state;
+    static const char *const score[] = {"score"};
+    static const char narrow_text[] = "int64: [id]\nfloat: [score]\n";
+    hr_schema_file *narrow = schema_of_text(narrow_text);
+    for (int required = 0; required < 2; required++) {
+        const hr_convert_opts how = {.struct_size = sizeof how,
+                                     .require = score,
+                                     .require_count = required,
+                                     .from = "tfrecord",
+                                     .no_sync = true};
+        hr_example_rows_opts opts = {.struct_size = sizeof opts,
+                                     .schema = narrow,
+                                     .require = score,
+                                     .require_count = required,
+                                     .whole_records = true};
+        assert_as_converted("rows.tfrecord", &how, &opts);
+        opts.policy.on_error = HR_SKIP; /* rows are looked at: what the schema names is kept */
+        hr_convert_opts chosen = how;
+        chosen.schema = narrow;
+        assert_as_converted("rows.tfrecord", &chosen, &opts);
+    }
+    hr_schema_file_free(narrow);
+}
+
 /* Lists, texts that stand for nothing, narrow types, a file without its label. */
 static void the_dialect_of_a_csv_is_that_of_convert(void **state)
 {
@@ -231,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_those_of_convert),
+        cmocka_unit_test(whole_records_keep_what_the_schema_does_not_name),
         cmocka_unit_test(the_dialect_of_a_csv_is_that_of_convert),
         cmocka_unit_test(rows_are_counted_over_files),
         cmocka_unit_test(errors_name_file_and_line),
