@@ -54,8 +54,9 @@ HR_API void hr_training_free(hr_training *t); /* NULL: nothing. Free estimators 
 typedef struct hr_training_progress {
     int64_t first_step, step; /* global_step at the start of this run, and now */
     float loss;               /* of the last step; NaN: no step was made */
-    int64_t last_step; /* the step that it will end at, an estimate where files are large; 0: unknown, as before the
-                               * first step, which does not wait for rows to be counted */
+    /* The step that it will end at, an estimate where files are large; 0: unknown, as before the first step, which does
+     * not wait for rows to be counted. */
+    int64_t last_step;
     double examples_per_second, seconds_left; /* at the pace of this run so far; NaN: unknown */
 } hr_training_progress;
 
