@@ -656,6 +656,8 @@ struct hr_session {
     atomic_int ready_count; /* of all these frames */
     hr_error error;         /* of the last run */
     bool lock_made, planning_made;
+    bool loading; /* by this thread: */
+    uv_thread_t loader;
 };
 
 /* ---- callable.c ---- */

@@ -203,6 +203,9 @@ typedef struct hr_graph_op {
     /* Once a node and session, before its first compute: reads attributes into `state`. */
     hr_status (*prepare)(hr_node node, hr_session *session, void *state, hr_error *err);
     void (*release)(void *state);
+    /* Loads a library that prepare loads too, as it takes long: once in the process at most, by a thread of its own,
+     * when a session of a graph with such a node is made. prepare, which may run meanwhile, tells what fails. */
+    void (*load)(void);
     /* Computes the outputs. Different nodes run at the same time, and so do several runs of one node, which then only
      * read `state`. Those of a HR_STATEFUL node with a state come one after the other. */
     hr_status (*compute)(hr_kernel *k, hr_error *err);

@@ -4,6 +4,28 @@
 
 #include <string.h>
 
+/* ---- the session ---- */
+
+static void (*early_load)(void); /* the one that the loader's thread has */
+
+static void load_early(void *unused)
+{
+    (void)unused;
+    early_load();
+}
+
+/* What the graph's kernels load meets the end of the graph's own work: variables that draw their first values, files of
+ * the graph. Only the first session in the process has a loader. */
+static void begin_loading(hr_session *s)
+{
+    static atomic_flag begun = ATOMIC_FLAG_INIT;
+    void (*load)(void) = NULL;
+    for (int32_t i = 0; i < s->graph->node_count && !load; i++) load = s->graph->nodes[i]->op->load;
+    if (!load || s->inline_only || atomic_flag_test_and_set(&begun)) return;
+    early_load = load;
+    s->loading = uv_thread_create(&s->loader, load_early, NULL) == 0; /* else prepare loads */
+}
+
 hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *given)
 {
     const hr_session_opts opts = HR_OPTIONS(hr_session_opts, given);
@@ -24,7 +46,10 @@ hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *given)
     s->client = (hr__client){.run_one = hr__execute_one, .max_workers = workers ? *workers : -1};
     if (s->lock_made && s->planning_made && s->buffers && s->resources && (s->passes || !opts.passes)) {
         s->joined = !s->inline_only && hr__pool_join(&s->client, NULL) == HR_OK;
-        if (s->joined || s->inline_only) return s;
+        if (s->joined || s->inline_only) {
+            begin_loading(s);
+            return s;
+        }
     }
     hr_session_free(s);
     return NULL;
@@ -33,6 +58,7 @@ hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *given)
 void hr_session_free(hr_session *s)
 {
     if (!s) return;
+    if (s->loading) (void)uv_thread_join(&s->loader);
     if (s->joined) hr__pool_leave(&s->client);
     hr__plans_free(s);
     hr__callees_free(&s->callees);

@@ -97,6 +97,12 @@ hr_status hr__blas_load(const hr__blas **out, hr_error *err)
     return failure.code;
 }
 
+void hr__blas_load_early(void)
+{
+    const hr__blas *unused;
+    (void)hr__blas_load(&unused, NULL);
+}
+
 hr_status hr__lapack_load(hr_dtype dtype, const hr__lapack **out, hr_error *err)
 {
     const hr__blas *unused;

@@ -1,5 +1,5 @@
-/* OpenBLAS, loaded when the first product is planned: it starts its threads, and takes its memory, as it is loaded,
- * which a program that multiplies nothing does without. Not a public header. */
+/* OpenBLAS, loaded beside the first session whose graph has products, or when one is planned: it starts its threads, and
+ * takes its memory, as it is loaded, which a program that multiplies nothing does without. Not a public header. */
 #ifndef HR_BLAS_H
 #define HR_BLAS_H
 
@@ -46,6 +46,7 @@ typedef struct hr__lapack {
 /* Loads it, once in the process; on a processor that it does not know, with the newest kernels that run here, unless
  * OPENBLAS_CORETYPE says which. HR_NOT_FOUND, "matmul.blas": it is not installed. */
 hr_status hr__blas_load(const hr__blas **out, hr_error *err);
+void hr__blas_load_early(void); /* the same; what fails is told by the next load */
 /* The routines for float (half: the same), double, complex64 or complex128. HR_NOT_FOUND, "linalg.lapack": this OpenBLAS was built
  * without them; "matmul.blas": it is not installed. */
 hr_status hr__lapack_load(hr_dtype dtype, const hr__lapack **out, hr_error *err);

@@ -318,7 +318,8 @@ static void matmul_gradient(hr_backward *b)
 #define PRODUCT(NAME, TRAITS)                                                                                          \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = (NAME), .traits = (TRAITS), .state_size = sizeof(matmul_state),              \
-        .shape = matmul_shape, .prepare = matmul_prepare, .compute = matmul_compute, .gradient = matmul_gradient,      \
+        .shape = matmul_shape, .load = hr__blas_load_early, .prepare = matmul_prepare, .compute = matmul_compute,      \
+        .gradient = matmul_gradient,                                                                                   \
     }
 
 const hr_graph_op hr_graph_ops_matmul_op[] = {

@@ -386,9 +386,54 @@ static void each_allocation_may_fail(void **state)
 
 #define IN_A_SESSION(test) cmocka_unit_test_setup_teardown(test, open_session, close_session)
 
+/* ---- libraries of kernels ---- */
+
+static atomic_int loads;
+
+static void count_load(void) { atomic_fetch_add(&loads, 1); }
+
+static hr_status loaded_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
+    *(float *)out->data = 1;
+    return HR_OK;
+}
+
+static const hr_graph_op loaded = {
+    .head = HR_GRAPH_OP_HEAD,
+    .name = "Test>Loaded",
+    .inputs = "",
+    .outputs = "y:float",
+    .shape = hr_infer_scalar,
+    .load = count_load,
+    .compute = loaded_compute,
+};
+
+/* The first of this program's tests: no session has loaded anything before. */
+static void the_first_session_alone_loads_what_its_kernels_need(void **state)
+{
+    (void)state;
+    hr_set_threads(2);
+    hr_graph *empty = hr_graph_new(), *graph = hr_graph_new();
+    hr_graph_use(graph, &loaded);
+    (void)hr_new_node(graph, "Test>Loaded", .input_count = 0);
+    hr_session_free(hr_session_new(empty));
+    assert_int_equal(atomic_load(&loads), 0);
+    hr_session_free(hr_session_new(graph, .workers = &(int){0})); /* which has no thread but the caller's */
+    assert_int_equal(atomic_load(&loads), 0);
+    for (int i = 0; i < 2; i++) {
+        hr_session_free(hr_session_new(graph)); /* waits for the loader */
+        assert_int_equal(atomic_load(&loads), 1);
+    }
+    hr_graph_free(empty);
+    hr_graph_free(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_session_alone_loads_what_its_kernels_need),
         IN_A_SESSION(a_callable_computes_what_a_run_does),
         IN_A_SESSION(a_callable_gives_variables_and_runs_operations),
         IN_A_SESSION(wrong_feeds_of_a_callable_are_refused),
