@@ -10,6 +10,7 @@
 #ifndef HR_META_GRAPH_H
 #define HR_META_GRAPH_H
 
+#include <headrace/checkpoint.h>
 #include <headrace/graphdef.h>
 
 #ifdef __cplusplus
@@ -116,10 +117,57 @@ typedef struct hr_meta_collection {
 HR_API const hr_meta_collection *hr_meta_graph_collection(const hr_meta_graph *m, int i); /* NULL after the last one */
 HR_API hr_status hr_meta_graph_add_collection(hr_meta_graph *m, const hr_meta_collection *collection, hr_error *err);
 
-/* Gives the variables of a session's graph the values that a checkpoint has under their keys; of those that are pieces
- * of larger ones, their parts. Variables that it lacks stay as they are. *restored (NULL: not wanted): how many have
- * values now. Fails as hr_bundle_read and hr_session_set. */
-HR_API hr_status hr_session_restore(hr_session *s, const char *prefix, int *restored, hr_error *err);
+/* ---- the values of variables ---- */
+
+/* Which variables a checkpoint has, and under which names: var_list of tf.train.Saver.
+ *
+ *     hr_session_save(s, "model/w.ckpt", &err, .var_list = HR_VAR_LIST({"layer/bias", b}, {.variable = w}));
+ */
+typedef struct hr_saved_variable {
+    /* Its name in the checkpoint; default: its own. A piece of a larger variable stays one: the name is that of the
+     * whole, so all of its pieces have the same. */
+    const char *name;
+    hr_node variable; /* its handle, or what reads it; or the whole of a variable in pieces: all of them */
+} hr_saved_variable;
+typedef struct hr_var_list {
+    const hr_saved_variable *saved;
+    int count; /* 0: all global variables under their own names */
+} hr_var_list;
+#define HR_VAR_LIST(...)                                                                                               \
+    ((hr_var_list){(const hr_saved_variable[]){__VA_ARGS__},                                                           \
+                   (int)(sizeof((const hr_saved_variable[]){__VA_ARGS__}) / sizeof(hr_saved_variable))})
+
+typedef struct hr_session_save_opts {
+    size_t struct_size;
+    hr_var_list var_list;
+    hr_saver
+        *saver; /* keeps so many checkpoints of its folder as it was opened for; default: none is removed. Borrows */
+} hr_session_save_opts;
+/* Writes values of a session's variables as the checkpoint `prefix`, whole or not at all. HR_INVALID_ARGUMENT,
+ * "graphdef.var_list": there is no variable to save, a node is none, one is listed twice, or two have one name without
+ * being pieces of one variable. */
+HR_API hr_status hr_session_save_with(hr_session *s, const char *prefix, const hr_session_save_opts *opts,
+                                      hr_error *err);
+#define hr_session_save(s, prefix, ...)                                                                                \
+    HR_SESSION_SAVE_(s, prefix, __VA_ARGS__, .struct_size = sizeof(hr_session_save_opts))
+#define HR_SESSION_SAVE_(s, prefix, err, ...)                                                                          \
+    hr_session_save_with((s), (prefix), &(hr_session_save_opts){__VA_ARGS__}, (err))
+
+typedef struct hr_session_restore_opts {
+    size_t struct_size;
+    /* Each of these must be in the checkpoint, HR_NOT_FOUND. Default: the variables of the graph that are in it; those
+     * that it lacks stay as they are. */
+    hr_var_list var_list;
+} hr_session_restore_opts;
+/* Gives the variables of a session's graph the values that a checkpoint has under their names; those that are pieces
+ * of larger ones, their parts. *restored (NULL: not wanted): how many have values now. Fails as hr_session_save,
+ * hr_bundle_read and hr_session_set. */
+HR_API hr_status hr_session_restore_with(hr_session *s, const char *prefix, const hr_session_restore_opts *opts,
+                                         int *restored, hr_error *err);
+#define hr_session_restore(s, prefix, restored, ...)                                                                   \
+    HR_SESSION_RESTORE_(s, prefix, restored, __VA_ARGS__, .struct_size = sizeof(hr_session_restore_opts))
+#define HR_SESSION_RESTORE_(s, prefix, restored, err, ...)                                                             \
+    hr_session_restore_with((s), (prefix), &(hr_session_restore_opts){__VA_ARGS__}, (restored), (err))
 
 #ifdef __cplusplus
 }

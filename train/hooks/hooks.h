@@ -11,7 +11,7 @@
 #ifndef HR_HOOKS_H
 #define HR_HOOKS_H
 
-#include <headrace/graph.h>
+#include <headrace/meta_graph.h>
 #include <headrace/summary.h>
 
 #ifdef __cplusplus
@@ -112,6 +112,10 @@ typedef struct hr_monitored_session_opts {
     const hr_node *local_init_op; /* always, after the variables have values */
     const hr_node *ready_op; /* then gives what is missing, as strings: any is a failure, "hooks.ready". Default: no
                               * question */
+    /* What is restored, and what checkpoints of this session have, under which names: the var_list of a scaffold's
+     * saver. Other variables begin with their initial values each time: a restore comes after init_op then. Default: all
+     * global variables. Copied, but not the names. */
+    hr_var_list var_list;
 } hr_monitored_session_opts;
 
 /* Calls begin of all hooks, initializes or restores the variables, then calls after_create_session of all hooks. Takes
@@ -152,12 +156,12 @@ HR_API const char *hr_monitored_checkpoint(const hr_monitored_session *m);
 /* For after_run: what the run's nodes did, if a hook asked by hr_request_stats; NULL: none did. Borrows until the next
  * run. */
 HR_API const hr_run_stats *hr_monitored_stats(const hr_monitored_session *m);
-/* Writes a checkpoint of all global variables and the extras as `prefix`, whole or not at all. */
+/* Writes a checkpoint of the variables of .var_list and the extras as `prefix`, whole or not at all. */
 HR_API hr_status hr_monitored_save(hr_monitored_session *m, const char *prefix, hr_error *err);
 /* The same in two steps: a copy of all that a checkpoint holds, in memory, and its writing, which another thread may do
  * while the session goes on. *copy NULL: gives one (hr_checkpoint_copy_free); else it is filled again, and its memory is
- * used again. Only one thread at a time may use a copy. It borrows the session's graph, and the names of the
- * extras. */
+ * used again. Only one thread at a time may use a copy. It borrows the session's graph, and the names of
+ * .var_list and of the extras. */
 typedef struct hr_checkpoint_copy hr_checkpoint_copy;
 HR_API hr_status hr_monitored_copy(hr_monitored_session *m, hr_checkpoint_copy **copy, hr_error *err);
 HR_API hr_status hr_checkpoint_copy_write(const hr_checkpoint_copy *s, const char *prefix, hr_error *err);

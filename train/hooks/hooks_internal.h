@@ -17,6 +17,7 @@ struct hr_monitored_session {
     hr_hook **hook;
     int *first; /* of each hook: where its fetches begin among those of a run */
     int hooks;
+    hr_var_list var_list; /* what is saved and restored; owns the array */
     hr_checkpointed *extra;
     int extras;
     double (*now)(void *user);

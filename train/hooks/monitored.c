@@ -30,18 +30,36 @@ static hr_status keep_options(hr_monitored_session *m, const hr_monitored_sessio
     if (o->checkpoint_dir) m->checkpoint_dir = hr_strdup(o->checkpoint_dir);
     if (o->checkpoint_path) m->checkpoint_path = hr_strdup(o->checkpoint_path);
     if (o->workers) m->workers = hr_memdup(o->workers, sizeof *o->workers);
+    const hr_var_list *list = &o->var_list;
+    if (list->count < 0 || (list->count > 0 && !list->saved))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graphdef.var_list",
+                       "var_list: expected an array of variables, got NULL or a count below 0");
+    if (list->count > 0) m->var_list.saved = hr_memdup(list->saved, (size_t)list->count * sizeof *list->saved);
+    if (m->var_list.saved) m->var_list.count = list->count;
     m->init_fn = o->init_fn;
     m->init_user = o->init_user;
     m->recovers = o->recovers;
     const bool kept = !m->checkpoint_dir == !o->checkpoint_dir && !m->checkpoint_path == !o->checkpoint_path &&
-                      !m->workers == !o->workers;
+                      !m->workers == !o->workers && m->var_list.count == list->count;
     return kept ? HR_OK : hr_no_memory(err, "the options of a session");
+}
+
+static hr_status initialize(hr_monitored_session *m, hr_error *err)
+{
+    return hr_session_run(m->session, NULL, 0, &m->init, 1, NULL, err);
+}
+
+/* A checkpoint of some variables leaves the others as they begin. */
+static hr_status restore_variables(hr_monitored_session *m, hr_error *err)
+{
+    if (m->var_list.count > 0) HR_TRY(initialize(m, err));
+    return hr__monitored_restore(m, m->restored, err);
 }
 
 /* Their initial values, and whatever else there is before the first step. */
 static hr_status begin_variables(hr_monitored_session *m, hr_error *err)
 {
-    HR_TRY(hr_session_run(m->session, NULL, 0, &m->init, 1, NULL, err));
+    HR_TRY(initialize(m, err));
     if (m->init_fn) HR_TRY(m->init_fn(m->session, m->init_user, err));
     for (int i = 0; i < m->extras; i++) HR_TRY(m->extra[i].restore(m->extra[i].user, (hr_view){NULL, -1}, err));
     return HR_OK;
@@ -76,7 +94,7 @@ static hr_status make_variables(hr_monitored_session *m, hr_error *err)
     } else if (m->checkpoint_dir) {
         HR_TRY(hr_whole_checkpoint(m->checkpoint_dir, &m->restored, err));
     }
-    HR_TRY(m->restored ? hr__monitored_restore(m, m->restored, err) : begin_variables(m, err));
+    HR_TRY(m->restored ? restore_variables(m, err) : begin_variables(m, err));
     HR_TRY(hr_session_run(m->session, NULL, 0, &m->local_init, 1, NULL, err));
     return check_ready(m, err);
 }
@@ -151,6 +169,7 @@ static void free_session(hr_monitored_session *m)
     hr_free(m->checkpoint_path);
     hr_free(m->workers);
     hr_free(m->restored);
+    hr_free((void *)(uintptr_t)m->var_list.saved);
     hr_free(m->extra);
     hr_free(m->first);
     hr_free(m->hook);

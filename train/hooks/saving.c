@@ -1,5 +1,5 @@
-/* Checkpoints of a monitored session: all global variables under their names, and what else was asked for as string
- * scalars. TensorFlow reads the variables and skips the rest. */
+/* Checkpoints of a monitored session: its variables under their names, and what else was asked for as string scalars.
+ * TensorFlow reads the variables and skips the rest. */
 #include "base/descriptor.h"
 #include "train/graphdef/restore.h"
 #include "train/hooks/hooks_internal.h"
@@ -8,51 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int saving_by_name(const void *a, const void *b)
-{
-    return strcmp((*(const hr_variable_info *const *)a)->name, (*(const hr_variable_info *const *)b)->name);
-}
-
-/* The variables that are saved, by name, as TensorFlow's saver orders them. Gives *list. */
-static hr_status saved_variables(hr_monitored_session *m, const hr_variable_info ***list, int *count, hr_error *err)
-{
-    int all = hr_graph_variables(m->graph);
-    *count = 0;
-    *list = hr_calloc((size_t)all + 1, sizeof **list);
-    if (!*list) return hr_no_memory(err, "the list of variables");
-    for (int i = 0; i < all; i++) {
-        const hr_variable_info *v = hr_graph_variable(m->graph, i);
-        if (v->sets & HR_GLOBAL_VARIABLES) (*list)[(*count)++] = v;
-    }
-    qsort(*list, (size_t)*count, sizeof **list, saving_by_name);
-    return HR_OK;
-}
-
-typedef hr_status visit_variable(hr_monitored_session *m, const hr_variable_info *v, void *bundle, hr_error *err);
+typedef hr_status visit_variable(hr_monitored_session *m, const hr__saved *v, void *bundle, hr_error *err);
 
 static hr_status each_saved_variable(hr_monitored_session *m, visit_variable *visit, void *bundle, hr_error *err)
 {
-    const hr_variable_info **list;
-    int count;
-    HR_TRY(saved_variables(m, &list, &count, err));
+    hr__saved_list list;
+    HR_TRY(hr__saved_list_of(m->graph, m->var_list, &list, err));
     hr_status st = HR_OK;
-    for (int i = 0; i < count && st == HR_OK; i++) st = visit(m, list[i], bundle, err);
-    hr_free(list);
+    for (int i = 0; i < list.count && st == HR_OK; i++) st = visit(m, &list.saved[i], bundle, err);
+    hr_free(list.saved);
     return st;
 }
 
-static hr_status write_value(hr_bundle_writer *w, const hr_variable_info *v, const hr_tensor *value, hr_error *err)
-{
-    const hr_variable_piece *p = v->piece;
-    return p ? hr_bundle_add_slice(w, p->full_name, p->full_shape, p->offset, v->shape.dims, value, err)
-             : hr_bundle_add(w, v->name, value, err);
-}
-
-static hr_status write_variable(hr_monitored_session *m, const hr_variable_info *v, void *bundle, hr_error *err)
+static hr_status write_variable(hr_monitored_session *m, const hr__saved *v, void *bundle, hr_error *err)
 {
     hr_tensor value;
-    HR_TRY(hr_session_get(m->session, v->handle, &value, err));
-    const hr_status st = write_value(bundle, v, &value, err);
+    HR_TRY(hr_session_get(m->session, v->of->handle, &value, err));
+    const hr_status st = hr__saved_write(bundle, v, &value, err);
     hr_tensor_clear(&value);
     return st;
 }
@@ -106,7 +78,7 @@ hr_status hr_monitored_save(hr_monitored_session *m, const char *prefix, hr_erro
 /* ---- a copy, which another thread writes ---- */
 
 typedef struct copied {
-    const hr_variable_info *of;
+    hr__saved of;
     hr_tensor value; /* first the variable's own, then in `bytes`; strings stay the variable's */
 } copied;
 
@@ -159,12 +131,12 @@ static hr_status copy_reserve(hr_checkpoint_copy *s, int variables, int extras, 
     return HR_OK;
 }
 
-static hr_status hold_variable(hr_monitored_session *m, const hr_variable_info *v, void *copy, hr_error *err)
+static hr_status hold_variable(hr_monitored_session *m, const hr__saved *v, void *copy, hr_error *err)
 {
     hr_checkpoint_copy *s = copy;
     copied *c = &s->variable[s->variables];
-    HR_TRY(hr_session_get(m->session, v->handle, &c->value, err));
-    c->of = v;
+    HR_TRY(hr_session_get(m->session, v->of->handle, &c->value, err));
+    c->of = *v;
     s->variables++;
     return HR_OK;
 }
@@ -237,7 +209,7 @@ hr_status hr_monitored_copy(hr_monitored_session *m, hr_checkpoint_copy **copy, 
 
 static hr_status write_copy(const hr_checkpoint_copy *s, hr_bundle_writer *w, hr_error *err)
 {
-    for (int i = 0; i < s->variables; i++) HR_TRY(write_value(w, s->variable[i].of, &s->variable[i].value, err));
+    for (int i = 0; i < s->variables; i++) HR_TRY(hr__saved_write(w, &s->variable[i].of, &s->variable[i].value, err));
     for (int i = 0; i < s->extras; i++)
         HR_TRY(write_bytes(w, s->extra[i].name, s->extra[i].data, s->extra[i].size, err));
     return HR_OK;
@@ -256,11 +228,11 @@ hr_status hr_checkpoint_copy_write(const hr_checkpoint_copy *s, const char *pref
 
 /* ---- restoring ---- */
 
-static hr_status read_variable(hr_monitored_session *m, const hr_variable_info *v, void *bundle, hr_error *err)
+static hr_status read_variable(hr_monitored_session *m, const hr__saved *v, void *bundle, hr_error *err)
 {
     hr_tensor value;
-    HR_TRY(hr__checkpoint_read(bundle, v, &value, err));
-    const hr_status st = hr_session_set(m->session, v->handle, &value, err);
+    HR_TRY(hr__saved_read(bundle, v, &value, err));
+    const hr_status st = hr_session_set(m->session, v->of->handle, &value, err);
     hr_tensor_clear(&value);
     return st;
 }

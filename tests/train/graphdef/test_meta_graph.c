@@ -184,6 +184,185 @@ static void variables_get_the_values_of_a_checkpoint(void **state)
     hr_graph_free(g);
 }
 
+/* ---- a list of variables with names ---- */
+
+typedef struct named {
+    hr_graph *g;
+    hr_node w, b, step, whole, piece[2];
+    hr_session *s;
+} named;
+
+static hr_node scalar_variable(hr_graph *g, const char *name, float value)
+{
+    const hr_tensor is = hr_tensor_of(HR_FLOAT, HR_SCALAR, &value);
+    return hr_get_variable(g, name, HR_FLOAT, HR_SCALAR, .initializer = hr_initial_value(&is));
+}
+
+static named new_named(void)
+{
+    hr_error err;
+    hr_graph *g = hr_graph_new();
+    named n = {.g = g, .w = scalar_variable(g, "w", 1), .b = scalar_variable(g, "b", 2)};
+    n.step = hr_global_step(g);
+    n.whole = hr_get_variable(g, "table", HR_FLOAT, HR_SHAPE(4, 1), .initializer = hr_ones(),
+                              .partitioner = hr_fixed_size_partitioner(2, 0));
+    assert_int_equal(hr_variable_pieces(g, "table", n.piece, 2), 2);
+    const hr_node init = hr_global_variables_initializer(g);
+    n.s = hr_session_new(g);
+    assert_ok(hr_session_run(n.s, NULL, 0, &init, 1, NULL, &err), &err);
+    return n;
+}
+
+static void free_named(named *n)
+{
+    hr_session_free(n->s);
+    hr_graph_free(n->g);
+}
+
+static float named_value(const named *n, hr_node variable)
+{
+    hr_error err;
+    hr_tensor value;
+    assert_ok(hr_session_get(n->s, variable, &value, &err), &err);
+    const float is = *(const float *)value.data;
+    hr_tensor_clear(&value);
+    return is;
+}
+
+static void named_set(const named *n, hr_node variable, float value)
+{
+    hr_error err;
+    const hr_tensor is = hr_tensor_of(HR_FLOAT, HR_SCALAR, &value);
+    assert_ok(hr_session_set(n->s, variable, &is, &err), &err);
+}
+
+/* The names of a checkpoint, with the number of their parts. */
+static void assert_holds(const char *prefix, const char *expected)
+{
+    hr_error err;
+    hr_bundle *b;
+    const hr_bundle_entry *entry;
+    int count;
+    char text[256] = "";
+    assert_ok(hr_bundle_open(prefix, &b, &err), &err);
+    assert_ok(hr_bundle_list(b, &entry, &count, &err), &err);
+    for (int i = 0; i < count; i++) {
+        const size_t size = strlen(text);
+        snprintf(text + size, sizeof text - size, "%s%s:%d", i ? " " : "", entry[i].name, entry[i].slices);
+    }
+    hr_bundle_free(b);
+    assert_string_equal(text, expected);
+}
+
+static void a_session_is_saved_under_the_names_of_a_list(void **state)
+{
+    (void)state;
+    hr_error err;
+    named n = new_named();
+    int restored;
+    assert_ok(hr_session_save(n.s, "all", &err), &err);
+    assert_holds("all", "b:0 global_step:0 table:2 w:0");
+    const hr_var_list swapped = HR_VAR_LIST({"b", n.w}, {"layer/w", n.b}, {"rows", n.whole});
+    assert_ok(hr_session_save(n.s, "some", &err, .var_list = swapped), &err);
+    assert_holds("some", "b:0 layer/w:0 rows:2");
+    assert_ok(
+        hr_session_save(n.s, "own", &err, .var_list = HR_VAR_LIST({.variable = n.piece[1]}, {.variable = n.piece[0]})),
+        &err);
+    assert_holds("own", "table:2");
+
+    named_set(&n, n.w, 7);
+    named_set(&n, n.b, 8);
+    assert_ok(hr_session_restore(n.s, "some", &restored, &err, .var_list = swapped), &err);
+    assert_int_equal(restored, 4);
+    assert_exactly(named_value(&n, n.w), 1);
+    assert_exactly(named_value(&n, n.b), 2);
+    assert_ok(hr_session_restore(n.s, "some", &restored, &err, .var_list = HR_VAR_LIST({"b", n.b})), &err);
+    assert_exactly(named_value(&n, n.b), 1); /* what w was */
+    assert_ok(hr_session_restore(n.s, "some", &restored, &err), &err);
+    assert_int_equal(restored, 1); /* only b has its own name there */
+    free_named(&n);
+}
+
+/* One half of a table whose parts another graph has saved whole, under another name. */
+static void pieces_are_restored_from_a_whole_of_another_name(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_bundle_writer *w;
+    hr_tensor value;
+    const hr_tensor is = hr_tensor_of(HR_FLOAT, HR_SHAPE(4, 1), ((float[]){3, 4, 5, 6}));
+    assert_ok(hr_bundle_writer_open("whole", &w, &err), &err);
+    assert_ok(hr_bundle_add(w, "rows", &is, &err), &err);
+    assert_ok(hr_bundle_writer_commit(w, &err), &err);
+    named n = new_named();
+    assert_ok(hr_session_restore(n.s, "whole", NULL, &err, .var_list = HR_VAR_LIST({"rows", n.piece[1]})), &err);
+    assert_ok(hr_session_get(n.s, n.piece[1], &value, &err), &err);
+    assert_exactly(((const float *)value.data)[0], 5);
+    hr_tensor_clear(&value);
+    assert_exactly(named_value(&n, n.piece[0]), 1);
+    free_named(&n);
+}
+
+static void a_saver_keeps_as_many_saves_of_a_session_as_it_was_opened_for(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_saver *saver;
+    char *latest;
+    named n = new_named();
+    assert_ok(hr_saver_open("kept", &saver, &err, .max_to_keep = HR_I64(2), .make_folder = true), &err);
+    for (int64_t step = 1; step <= 3; step++) {
+        char *prefix = hr_checkpoint_prefix("kept", "w.ckpt", step);
+        assert_ok(hr_session_save(n.s, prefix, &err, .var_list = HR_VAR_LIST({.variable = n.w}), .saver = saver), &err);
+        hr_free(prefix);
+    }
+    hr_saver_free(saver);
+    assert_int_equal(hr_path_size("kept/w.ckpt-1.index"), -1);
+    assert_true(hr_path_size("kept/w.ckpt-2.index") > 0);
+    assert_ok(hr_latest_checkpoint("kept", &latest, &err), &err);
+    assert_string_equal(latest, "kept/w.ckpt-3");
+    assert_holds(latest, "w:0");
+    hr_free(latest);
+    free_named(&n);
+}
+
+static void assert_list_refused(const named *n, hr_var_list list, const char *part)
+{
+    hr_error err;
+    assert_status(hr_session_save(n->s, "refused", &err, .var_list = list), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "graphdef.var_list");
+    if (!strstr(err.text, part)) fail_msg("%s: expected \"%s\" in it", err.text, part);
+    assert_int_equal(hr_path_size("refused.index"), -1);
+}
+
+static void lists_of_variables_that_make_no_checkpoint_are_refused(void **state)
+{
+    (void)state;
+    hr_error err;
+    named n = new_named(), other = new_named();
+    assert_list_refused(&n, HR_VAR_LIST({.variable = n.w}, {"w", n.b}), "'w' and 'b' are both called 'w'");
+    assert_list_refused(&n, HR_VAR_LIST({"x", n.w}, {"y", n.w}), "'w' is listed twice");
+    assert_list_refused(&n, HR_VAR_LIST({.variable = n.whole}, {"x", n.piece[0]}), "'table/part_0' is listed twice");
+    assert_list_refused(&n, HR_VAR_LIST({"w", n.piece[0]}, {.variable = n.w}), "both called 'w'");
+    assert_list_refused(&n, HR_VAR_LIST({.variable = other.w}), "item 0 is 'w'");
+    assert_list_refused(&n, HR_VAR_LIST({.variable = n.w}, {.name = "none"}), "item 1 is ''");
+    assert_list_refused(&n, (hr_var_list){NULL, 1}, "an array of variables");
+    assert_ok(hr_session_save(n.s, "one", &err, .var_list = HR_VAR_LIST({.variable = n.w})), &err);
+    assert_status(hr_session_restore(n.s, "one", NULL, &err, .var_list = HR_VAR_LIST({.variable = n.b})), HR_NOT_FOUND);
+    assert_non_null(strstr(err.text, "restoring one: "));
+    assert_status(hr_session_restore(n.s, "one", NULL, &err, .var_list = HR_VAR_LIST({"w", n.step})),
+                  HR_INVALID_ARGUMENT);
+    assert_status(hr_session_save(n.s, NULL, &err), HR_INVALID_ARGUMENT);
+    hr_graph *empty = hr_graph_new();
+    hr_session *s = hr_session_new(empty);
+    assert_status(hr_session_save(s, "empty", &err), HR_INVALID_ARGUMENT);
+    assert_non_null(strstr(err.text, "the graph has none"));
+    hr_session_free(s);
+    hr_graph_free(empty);
+    free_named(&n);
+    free_named(&other);
+}
+
 /* ---- what is refused ---- */
 
 static void meta_refuses(const char *text, hr_status status, const char *kind, const char *part)
@@ -335,6 +514,10 @@ int main(void)
         cmocka_unit_test(what_belongs_to_a_graph_is_written_and_read_again),
         cmocka_unit_test(fields_that_are_not_known_stay_in_the_bytes),
         cmocka_unit_test(variables_get_the_values_of_a_checkpoint),
+        cmocka_unit_test(a_session_is_saved_under_the_names_of_a_list),
+        cmocka_unit_test(pieces_are_restored_from_a_whole_of_another_name),
+        cmocka_unit_test(a_saver_keeps_as_many_saves_of_a_session_as_it_was_opened_for),
+        cmocka_unit_test(lists_of_variables_that_make_no_checkpoint_are_refused),
         cmocka_unit_test(wrong_files_are_refused_by_name),
         cmocka_unit_test(collections_of_what_is_not_there_are_kept),
         cmocka_unit_test(versions_say_who_may_read_and_which_ops_there_are),

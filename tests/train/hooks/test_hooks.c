@@ -311,6 +311,56 @@ static void variables_and_extras_come_back(void **state)
     assert_string_equal(again.text, n.text);
 }
 
+/* The step and the total go on under names of the session's list; what the list leaves out begins again. */
+static void a_session_saves_and_restores_the_variables_of_its_list(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    for (int async = 0; async < 2; async++) {
+        empty_folder("listed");
+        for (int round = 0; round < 2; round++) {
+            counting c = new_counting();
+            hr_hook *hook = hr_checkpoint_saver_hook("listed", .save_steps = 100, .async = async);
+            const hr_node left_out =
+                hr_get_variable(c.graph, "left_out", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros());
+            const hr_variable_info *step = hr_variable_named(c.graph, "global_step");
+            hr_monitored_session *m =
+                hr_monitored_session_new(c.graph, &hook, 1, .checkpoint_dir = "listed",
+                                         .var_list = HR_VAR_LIST({"sum/of/all", c.total}, {"at", step->handle}));
+            if (hr_monitored_session_error(m)) fail_msg("%s", hr_monitored_session_error(m)->text);
+            assert_int_equal(step_of(m), round * 3);
+            hr_tensor value;
+            assert_ok(hr_session_get(hr_monitored_raw(m), left_out, &value, &err), &err);
+            assert_exactly(*(const float *)value.data, 0);
+            hr_tensor_clear(&value);
+            const hr_tensor seven = hr_tensor_of(HR_FLOAT, HR_SCALAR, &(float){7});
+            assert_ok(hr_session_set(hr_monitored_raw(m), left_out, &seven, &err), &err);
+            for (int i = 0; i < 3; i++) assert_ok(run(m, &c, &err), &err);
+            assert_ok(hr_monitored_session_close(m, false, &err), &err);
+            hr_graph_free(c.graph);
+        }
+        hr_bundle *b;
+        const hr_bundle_entry *entry;
+        int count;
+        assert_ok(hr_bundle_open("listed/model.ckpt-6", &b, &err), &err);
+        assert_ok(hr_bundle_list(b, &entry, &count, &err), &err);
+        assert_int_equal(count, 2);
+        assert_string_equal(entry[0].name, "at");
+        assert_string_equal(entry[1].name, "sum/of/all");
+        hr_bundle_free(b);
+    }
+}
+
+static void a_list_of_a_session_that_is_none_is_an_error(void **state)
+{
+    (void)state;
+    counting c = new_counting();
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, NULL, 0, .var_list = {NULL, 2});
+    assert_string_equal(hr_monitored_session_error(m)->kind, "graphdef.var_list");
+    hr_monitored_session_close(m, true, NULL);
+    hr_graph_free(c.graph);
+}
+
 /* Saved in two pieces along one axis, restored in three along another, and whole. */
 static void pieces_of_a_variable_are_saved_as_parts_of_it(void **state)
 {
@@ -1065,6 +1115,8 @@ int main(void)
         cmocka_unit_test(a_broken_graph_is_told_when_the_session_is_made),
         cmocka_unit_test(variables_and_extras_come_back),
         cmocka_unit_test(pieces_of_a_variable_are_saved_as_parts_of_it),
+        cmocka_unit_test(a_session_saves_and_restores_the_variables_of_its_list),
+        cmocka_unit_test(a_list_of_a_session_that_is_none_is_an_error),
         cmocka_unit_test(slashes_after_a_folder_change_no_name),
         cmocka_unit_test(a_checkpoint_of_another_model_is_refused_by_name),
         cmocka_unit_test(listeners_hear_of_saves_and_may_stop),
