@@ -1,5 +1,5 @@
-/* Adam. v1 keeps the powers of both betas in variables, multiplied after each step; v2 takes them from the
- * iterations. */
+/* Adam. v1 keeps the powers of both betas in variables, multiplied after each step; v2 takes them from the iterations.
+ * Keras since 2.11 rounds 1 - beta from double. */
 #include <headrace/eager.h>
 #include <headrace/optimizer.h>
 #include <stdio.h>
@@ -65,8 +65,32 @@ HR_RULE(adam_lazy, 2, 0.9, {
     }
 })
 
+/* Of Keras since 2.11. Numbers: bias-corrected rate, 1 - beta1, 1 - beta2, epsilon. */
+HR_RULE(keras_adam, 2, 0.9, {
+    const T rate = p[0], rest1 = p[1], rest2 = p[2], epsilon = p[3];
+    for (int64_t i = 0; i < n; i++) {
+        a[i] += (g[i] - a[i]) * rest1;
+        b[i] += (g[i] * g[i] - b[i]) * rest2;
+        w[i] -= a[i] * rate / (sqrt(b[i]) + epsilon);
+    }
+})
+HR_RULE(keras_amsgrad, 3, 1.1, {
+    const T rate = p[0], rest1 = p[1], rest2 = p[2], epsilon = p[3];
+    for (int64_t i = 0; i < n; i++) {
+        a[i] += (g[i] - a[i]) * rest1;
+        b[i] += (g[i] * g[i] - b[i]) * rest2;
+        c[i] = c[i] > b[i] ? c[i] : b[i];
+        w[i] -= a[i] * rate / (sqrt(c[i]) + epsilon);
+    }
+})
+HR_RULE(keras_adam_add, 2, 0.5, {
+    const T rest1 = p[1], rest2 = p[2];
+    for (int64_t i = 0; i < n; i++) a[i] += g[i] * rest1, b[i] += g[i] * g[i] * rest2;
+})
+
 static const hr_rule *const adam_rules[] = {
-    &adam_rule, &amsgrad_rule, &adam_add_rule, &adam_move_rule, &amsgrad_move_rule, &adam_lazy_rule, NULL};
+    &adam_rule,      &amsgrad_rule,    &adam_add_rule,      &adam_move_rule,      &amsgrad_move_rule,
+    &adam_lazy_rule, &keras_adam_rule, &keras_amsgrad_rule, &keras_adam_add_rule, NULL};
 
 /* ---- ops ---- */
 
@@ -113,6 +137,54 @@ static hr_status adam_lazy(hr_kernel *k, hr_error *err)
     return adam_run(k, 3, (hr_update){.rule = &adam_lazy_rule, .indices = 10}, err);
 }
 
+/* Inputs: var, m, v [, vhat], lr, iterations, beta1, beta2, epsilon, grad [, indices]. `at`: where lr is. */
+static hr_status keras_adam_run(hr_kernel *k, int at, hr_update update, hr_error *err)
+{
+    double rate, iterations, beta1, beta2;
+    HR_TRY(hr_update_number(k, at, &rate, err));
+    HR_TRY(hr_update_number(k, at + 1, &iterations, err));
+    HR_TRY(hr_update_number(k, at + 2, &beta1, err));
+    HR_TRY(hr_update_number(k, at + 3, &beta2, err));
+    update.from[3] = at + 4;
+    update.grad = at + 5;
+    if (update.indices) update.indices = at + 6;
+    update.p[1] = 1 - beta1;
+    update.p[2] = 1 - beta2;
+    update.p[4] = beta1;
+    update.p[5] = beta2;
+    const double step = iterations + 1;
+    if (k->input[at + 5]->dtype == HR_DOUBLE)
+        update.p[0] = rate * sqrt(1 - pow(beta2, step)) / (1 - pow(beta1, step));
+    else
+        update.p[0] =
+            (double)((float)rate * sqrtf(1 - powf((float)beta2, (float)step)) / (1 - powf((float)beta1, (float)step)));
+    return hr_update_run(k, &update, err);
+}
+
+static hr_status keras_adam_dense(hr_kernel *k, hr_error *err)
+{
+    return keras_adam_run(k, 3, (hr_update){.rule = &keras_adam_rule}, err);
+}
+
+static hr_status keras_amsgrad_dense(hr_kernel *k, hr_error *err)
+{
+    return keras_adam_run(k, 4, (hr_update){.rule = &keras_amsgrad_rule}, err);
+}
+
+static hr_status keras_adam_sparse(hr_kernel *k, hr_error *err)
+{
+    return keras_adam_run(
+        k, 3, (hr_update){.rule = &keras_adam_add_rule, .indices = 1, .decays = {4, 5}, .sweep = &adam_move_rule}, err);
+}
+
+static hr_status keras_amsgrad_sparse(hr_kernel *k, hr_error *err)
+{
+    return keras_adam_run(
+        k, 4, (hr_update){.rule = &keras_adam_add_rule, .indices = 1, .decays = {4, 5}, .sweep = &amsgrad_move_rule},
+        err);
+}
+
+#define KERAS_NUMBERS "lr:float, iterations:int64, beta1:double, beta2:double, epsilon:double, grad:T"
 #define NUMBERS "beta1_power:T, beta2_power:T, lr:T, beta1:T, beta2:T, epsilon:T, grad:T, indices:Tindices"
 const hr_graph_op hr_graph_ops_adam[] = {
     HR_UPDATE_OPS("Adam", adam_dense),
@@ -122,9 +194,20 @@ const hr_graph_op hr_graph_ops_adam[] = {
     HR_OWN_SPARSE_UPDATE_OP("ResourceSparseApplyAdamWithAmsgrad",
                             "var:resource, m:resource, v:resource, vhat:resource, " NUMBERS, amsgrad_sparse),
     HR_OWN_SPARSE_UPDATE_OP("ResourceSparseApplyLazyAdam", "var:resource, m:resource, v:resource, " NUMBERS, adam_lazy),
+    /* Of Keras since 2.11, where all of these are chains of element-wise ops, assignments and scatters. */
+    HR_OWN_UPDATE_OP("KerasAdam", "var:resource, m:resource, v:resource, " KERAS_NUMBERS, keras_adam_dense),
+    HR_OWN_UPDATE_OP("KerasAdamWithAmsgrad", "var:resource, m:resource, v:resource, vhat:resource, " KERAS_NUMBERS,
+                     keras_amsgrad_dense),
+    HR_OWN_SPARSE_UPDATE_OP("SparseKerasAdam",
+                            "var:resource, m:resource, v:resource, " KERAS_NUMBERS ", indices:Tindices",
+                            keras_adam_sparse),
+    HR_OWN_SPARSE_UPDATE_OP("SparseKerasAdamWithAmsgrad",
+                            "var:resource, m:resource, v:resource, vhat:resource, " KERAS_NUMBERS ", indices:Tindices",
+                            keras_amsgrad_sparse),
     HR_GRAPH_OPS_END,
 };
 #undef NUMBERS
+#undef KERAS_NUMBERS
 
 /* ---- the kind ---- */
 
@@ -148,7 +231,7 @@ static const char *adam_title(const hr_optimizer *o) { return hr_optimizer_value
 
 static int adam_slots(const hr_optimizer *o, const hr_slot **slot)
 {
-    static const hr_slot all[] = {{.name = "m"}, {.name = "v"}, {.name = "vhat"}};
+    static const hr_slot all[] = {{.name = "m"}, {.name = "v"}, {.name = "vhat", .round = 1}};
     *slot = all;
     return hr_optimizer_value(o, AMSGRAD) != 0 ? 3 : 2;
 }
@@ -174,6 +257,7 @@ static hr_node power_variable(hr_minimizer *t, const char *base, double initial)
 
 static void adam_begin(hr_minimizer *t)
 {
+    if (hr_optimizer_is_keras(t->optimizer)) return;
     for (int i = 0; i < 2; i++) {
         if (hr_optimizer_is_v1(t->optimizer)) {
             t->shared[POWER_VARIABLE + i] =
@@ -186,8 +270,27 @@ static void adam_begin(hr_minimizer *t)
     }
 }
 
+static hr_node keras_adam_update(hr_minimizer *t, const hr_minimize_target *v)
+{
+    const bool amsgrad = hr_node_exists(v->slot[2]);
+    hr_node in[12] = {v->variable, v->slot[0], v->slot[1]};
+    int n = 3;
+    if (amsgrad) in[n++] = v->slot[2];
+    in[n++] = hr_minimizer_float(t, HR_LEARNING_RATE);
+    in[n++] = t->iterations;
+    for (int i = BETA1; i <= EPSILON; i++) in[n++] = hr_scalar(t->g, HR_DOUBLE, hr_optimizer_value(t->optimizer, i));
+    in[n++] = v->gradient.values;
+    if (!hr_target_is_sparse(v))
+        return hr_new_node(t->g, amsgrad ? "Headrace>KerasAdamWithAmsgrad" : "Headrace>KerasAdam", .inputs = in,
+                           .input_count = n);
+    in[n++] = v->gradient.indices;
+    return hr_new_node(t->g, amsgrad ? "Headrace>SparseKerasAdamWithAmsgrad" : "Headrace>SparseKerasAdam", .inputs = in,
+                       .input_count = n, HR_ATTRS(HR_BOOL_ATTR("_sum_duplicates", true)));
+}
+
 static hr_node adam_update(hr_minimizer *t, const hr_minimize_target *v)
 {
+    if (hr_optimizer_is_keras(t->optimizer)) return keras_adam_update(t, v);
     const bool amsgrad = hr_node_exists(v->slot[2]), sparse = hr_target_is_sparse(v);
     const bool lazy = hr_optimizer_value(t->optimizer, LAZY) != 0;
     hr_node in[12] = {v->variable, v->slot[0], v->slot[1]};
@@ -219,6 +322,12 @@ static int adam_finish(hr_minimizer *t, hr_node *out)
     return 2;
 }
 
+static hr_status adam_check(const hr_optimizer *o, hr_error *err)
+{
+    if (!hr_optimizer_is_keras(o) || hr_optimizer_value(o, LAZY) == 0) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "optimizer.parameter", "Adam: expected no lazy with keras, got it");
+}
+
 const hr_optimizer_kind hr_optimizer_kind_adam = {
     .head = HR_OPTIMIZER_HEAD,
     .name = "adam",
@@ -231,6 +340,8 @@ const hr_optimizer_kind hr_optimizer_kind_adam = {
     .begin = adam_begin,
     .update = adam_update,
     .finish = adam_finish,
+    .check = adam_check,
+    .keras = true,
 };
 
 static hr_optimizer *adam_new(float learning_rate, const hr_adam_opts *opts, const hr_optimizer_common *common)

@@ -42,13 +42,15 @@ void hr_clip_by_global_norm(hr_variable_gradient *gradients, int count, double n
     }
 }
 
+/* Of more than one limit, Keras since 2.11 takes the first of: a norm each, a norm of all, values. */
 void hr__minimizer_clip(hr_minimizer *t, hr_variable_gradient *gradients, int count)
 {
     const hr_optimizer_common *by = &t->optimizer->common;
+    const bool norms = by->clipnorm > 0 || by->global_clipnorm > 0, values_too = !by->keras || !norms;
     for (int i = 0; i < count; i++) {
         hr_node *values = &gradients[i].gradient.values;
         if (!values->graph) continue;
-        if (by->clipvalue > 0)
+        if (by->clipvalue > 0 && values_too)
             *values = hr_minimum(hr_maximum(*values, number_like(*values, -by->clipvalue)),
                                  number_like(*values, by->clipvalue));
         if (by->clipnorm > 0) *values = hr_clip_by_norm(*values, by->clipnorm);

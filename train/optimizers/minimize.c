@@ -75,6 +75,7 @@ hr_node hr_apply_gradients(hr_optimizer *optimizer, hr_graph *g, const hr_variab
                            const hr_minimize_opts *opts)
 {
     opts = &HR_OPTIONS(hr_minimize_opts, opts);
+    if (opts->variables) *opts->variables = (hr_optimizer_variables){0};
     const hr_error *error = hr_optimizer_error(optimizer);
     const bool there = gradients || count <= 0;
     hr_node done = error    ? hr_node_fail(g, error->code, error->kind, "%s", error->text)
@@ -91,6 +92,7 @@ hr_node hr_minimize_with(hr_optimizer *optimizer, hr_node loss, const hr_minimiz
     hr_variable_gradient *gradients = NULL;
     int count = 0;
     if (!loss.graph) {
+        if (opts->variables) *opts->variables = (hr_optimizer_variables){0};
         hr_optimizer_free(optimizer);
         return loss;
     }

@@ -35,7 +35,9 @@ hr_optimizer *hr_optimizer_ref(hr_optimizer *optimizer)
 void hr_optimizer_free(hr_optimizer *optimizer)
 {
     if (!optimizer || optimizer == &no_memory) return;
-    if (atomic_fetch_sub_explicit(&optimizer->references, 1, memory_order_acq_rel) == 1) hr_free(optimizer);
+    if (atomic_fetch_sub_explicit(&optimizer->references, 1, memory_order_acq_rel) != 1) return;
+    hr_free(optimizer->excluded);
+    hr_free(optimizer);
 }
 
 const hr_error *hr_optimizer_error(const hr_optimizer *optimizer)
@@ -63,6 +65,8 @@ double hr_optimizer_value(const hr_optimizer *optimizer, int parameter) { return
 
 bool hr_optimizer_is_v1(const hr_optimizer *optimizer) { return optimizer->common.v1; }
 
+bool hr_optimizer_is_keras(const hr_optimizer *optimizer) { return optimizer->common.keras; }
+
 hr_node hr_optimizer_learning_rate_node(const hr_optimizer *optimizer) { return optimizer->common.learning_rate_node; }
 
 /* ---- options of every kind, by name ---- */
@@ -75,10 +79,13 @@ static const struct {
     {"clipvalue", offsetof(hr_optimizer_common, clipvalue)},
     {"global_clipnorm", offsetof(hr_optimizer_common, global_clipnorm)},
     {"weight_decay", offsetof(hr_optimizer_common, weight_decay)},
+    {"use_ema", offsetof(hr_optimizer_common, use_ema)},
+    {"ema_momentum", offsetof(hr_optimizer_common, ema_momentum)},
+    {"ema_overwrite_frequency", offsetof(hr_optimizer_common, ema_overwrite_frequency)},
 };
 enum { COMMON_NUMBERS = sizeof common_numbers / sizeof *common_numbers };
-static const char *const common_names[COMMON_NUMBERS + 1] = {"clipnorm", "clipvalue", "global_clipnorm",
-                                                             "weight_decay"};
+static const char *const common_names[COMMON_NUMBERS + 1] = {
+    "clipnorm", "clipvalue", "global_clipnorm", "weight_decay", "use_ema", "ema_momentum", "ema_overwrite_frequency"};
 
 static double *common_number(hr_optimizer_common *common, int i)
 {
@@ -97,6 +104,7 @@ static hr_optimizer *fresh(void)
 
 static void optimizer_describe(hr_optimizer *o)
 {
+    const char *generation = o->common.v1 ? ", v1" : o->common.keras ? ", keras" : "";
     size_t at = (size_t)snprintf(o->text, sizeof o->text, "%s(", hr__optimizer_title(o));
     for (int i = 0; o->kind->parameters[i] && at < sizeof o->text; i++)
         at += (size_t)snprintf(o->text + at, sizeof o->text - at, "%s=%.9g, ", o->kind->parameters[i], o->value[i]);
@@ -104,8 +112,9 @@ static void optimizer_describe(hr_optimizer *o)
         if (*common_number(&o->common, i) != 0)
             at += (size_t)snprintf(o->text + at, sizeof o->text - at, "%s=%.9g, ", common_numbers[i].name,
                                    *common_number(&o->common, i));
-    if (at >= sizeof o->text) return;
-    snprintf(o->text + at - 2, sizeof o->text - at + 2, o->common.v1 ? ", v1)" : ")");
+    for (const char *x = o->excluded; x && *x && at < sizeof o->text; x += strlen(x) + 1)
+        at += (size_t)snprintf(o->text + at, sizeof o->text - at, "exclude_from_weight_decay=%s, ", x);
+    if (at < sizeof o->text) snprintf(o->text + at - 2, sizeof o->text - at + 2, "%s)", generation);
 }
 
 static const hr__descriptor_kind optimizer_kinds = {
@@ -149,18 +158,62 @@ static hr_status optimizer_check_common(hr_optimizer *o)
         return hr_fail(&o->error, HR_INVALID_ARGUMENT, "optimizer.parameter", "%s: expected %s of at least 0, got %g",
                        hr__optimizer_title(o), common_numbers[i].name, value);
     }
+    if (o->common.ema_momentum > 1)
+        return hr_fail(&o->error, HR_INVALID_ARGUMENT, "optimizer.parameter",
+                       "%s: expected ema_momentum from 0 to 1, got %g", hr__optimizer_title(o), o->common.ema_momentum);
     if (o->common.clipnorm == 0 || o->common.global_clipnorm == 0) return HR_OK;
     return hr_fail(&o->error, HR_INVALID_ARGUMENT, "optimizer.parameter",
                    "%s: expected clipnorm or global_clipnorm, got both", hr__optimizer_title(o));
 }
 
-static void take_common(hr_optimizer *o, const hr_optimizer_common *common)
+/* Each generation has its kinds and options. */
+static hr_status optimizer_check_generation(hr_optimizer *o)
+{
+    const hr_optimizer_common *c = &o->common;
+    const char *wrong = c->v1 && c->keras             ? "v1 or keras, got both"
+                        : c->keras && !o->kind->keras ? "no keras: the kind has no such generation"
+                        : c->keras && o->value[HR_DECAY] != 0
+                            ? "no decay with keras; give a schedule as learning_rate_node"
+                        : !c->keras && c->use_ema != 0 ? "keras with use_ema"
+                                                       : NULL;
+    if (!wrong) return HR_OK;
+    return hr_fail(&o->error, HR_INVALID_ARGUMENT, "optimizer.parameter", "%s: expected %s", hr__optimizer_title(o),
+                   wrong);
+}
+
+/* Keeps words from weight decay; an empty one would be in every name. */
+static bool take_excluded(hr_optimizer *o, const char *const *words)
+{
+    size_t size = 1;
+    for (int i = 0; words && words[i]; i++) size += strlen(words[i]) + 1;
+    o->common.exclude_from_weight_decay = NULL;
+    if (size == 1) return true;
+    char *at = o->excluded = hr_malloc(size);
+    if (!at) return false;
+    for (int i = 0; words[i]; i++)
+        if (*words[i]) at = strcpy(at, words[i]) + strlen(words[i]) + 1;
+    *at = 0;
+    return true;
+}
+
+bool hr__optimizer_excludes(const hr_optimizer *o, const char *name)
+{
+    for (const char *x = o->excluded; x && *x; x += strlen(x) + 1)
+        if (strstr(name, x)) return true;
+    return false;
+}
+
+static hr_status take_common(hr_optimizer *o, const hr_optimizer_common *common)
 {
     if (common) o->common = *common;
     if (o->kind->v1_only) o->common.v1 = true;
-    if (!o->common.name) return;
+    if (o->kind->keras_only) o->common.keras = true;
+    if (o->common.use_ema == 0) o->common.ema_momentum = o->common.ema_overwrite_frequency = 0;
+    if (!take_excluded(o, o->common.exclude_from_weight_decay)) return hr_no_memory(&o->error, "an optimizer");
+    if (!o->common.name) return HR_OK;
     snprintf(o->own_name, sizeof o->own_name, "%s", o->common.name);
     o->common.name = o->own_name;
+    return HR_OK;
 }
 
 hr_optimizer *hr_optimizer_new(const hr_optimizer_kind *kind, const double *const *given,
@@ -172,13 +225,14 @@ hr_optimizer *hr_optimizer_new(const hr_optimizer_kind *kind, const double *cons
     if (hr__descriptor_fit(&optimizer_kinds, kind, &o->own_kind, &fits, &o->error) != HR_OK) return o;
     if (optimizer_check_kind(o, kind = fits) != HR_OK) return o;
     o->kind = kind;
-    take_common(o, common);
+    hr_status st = take_common(o, common);
     for (int i = 0; kind->parameters[i]; i++)
         o->value[i] = given && given[i] ? *given[i]
                       : o->common.v1    ? kind->parameter[i].v1_usual
                                         : kind->parameter[i].usual;
     optimizer_describe(o);
-    hr_status st = optimizer_check_common(o);
+    if (st == HR_OK) st = optimizer_check_common(o);
+    if (st == HR_OK) st = optimizer_check_generation(o);
     for (int i = 0; kind->parameters[i] && st == HR_OK; i++) st = optimizer_check_value(o, i);
     if (st == HR_OK && kind->check) st = kind->check(o, &o->error);
     if (st != HR_OK) o->kind = NULL;
@@ -244,10 +298,13 @@ static int place_of(const char *const *names, const char *name)
     return -1;
 }
 
-hr_optimizer *hr_optimizer_named(const char *kind, const hr_parameter *parameters, int count, bool v1)
+hr_optimizer *hr_optimizer_named(const char *kind, const hr_parameter *parameters, int count,
+                                 hr_optimizer_generation generation)
 {
     const double *given[HR_MAX_PARAMETERS] = {NULL};
-    hr_optimizer_common common = {.v1 = v1};
+    hr_optimizer_common common = {.v1 = generation == HR_V1_OPTIMIZERS,
+                                  .keras = generation == HR_KERAS_OPTIMIZERS,
+                                  .ema_momentum = HR_EMA_MOMENTUM};
     char choice[256];
     const hr_optimizer_kind *k = kind_named(kind);
     if (!k) return optimizer_refuse_name("optimizer", kind, listed(choice, sizeof choice, optimizer_kind_word, NULL));

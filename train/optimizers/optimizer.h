@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* The version of this kit. */
-enum { HR_OPTIMIZER_ABI = 1 };
+enum { HR_OPTIMIZER_ABI = 2 };
 /* The max number of parameters and slots of a kind, of numbers of a rule, and of bytes of a scope's name. */
 enum { HR_MAX_PARAMETERS = 10, HR_MAX_SLOTS = 3, HR_MAX_RULE_NUMBERS = 8, HR_MAX_SCOPE = 512 };
 
@@ -183,17 +183,20 @@ enum { HR_LEARNING_RATE, HR_DECAY, HR_OWN_PARAMETER };
 
 /* A parameter of a kind: its variable, defaults and range. */
 typedef struct hr_parameter_spec {
-    const char *hyper;      /* name of the variable that holds it; NULL, or with .v1: a constant */
+    const char *hyper;      /* name of the variable that holds it; NULL, or with .v1 or .keras: a constant */
     double usual, v1_usual; /* the default, and that with .v1 */
     double least, most;     /* the min and max value that are accepted */
 } hr_parameter_spec;
 #define HR_ABOVE_ZERO 4.9e-324 /* the least value of what must be above 0 */
 
-/* A variable that each trained variable has in addition, of its type and shape. */
+/* A variable that each trained variable has in addition, of its type. */
 typedef struct hr_slot {
     const char *name; /* with .v1 it counts for nothing: slots are called as the optimizer is */
     int initial;      /* number of the parameter that gives the initial value; 0: it is `constant` */
     double constant;
+    int round; /* with .keras: slots of round 0 are made for all variables, then those of round 1, up to 2 */
+    /* The slot's shape; false: this variable has none. NULL: the variable's own shape. */
+    bool (*shape)(hr_shape variable, hr_shape *slot);
 } hr_slot;
 
 /* One call of minimize: the nodes that all variables share. A kind changes only `shared`. */
@@ -207,6 +210,10 @@ typedef struct hr_minimizer {
     char scope[HR_MAX_SCOPE];
     hr_node hyper[HR_MAX_PARAMETERS], learning_rate;
     const char *slot_scope; /* "part_0/", or "" */
+    hr_optimizer_variables made;
+    hr_node rate_kept;
+    /* For kinds again: how many variables are updated; while `update` is called, which of them, from 0. */
+    int updates, number;
 } hr_minimizer;
 
 /* One variable to update. */
@@ -237,6 +244,8 @@ typedef struct hr_optimizer_kind {
     bool v1_only;                                 /* it has names and defaults of TensorFlow 1 alone: .v1 is implied */
     /* Refuses values that are in their ranges, but not together; NULL: none. */
     hr_status (*check)(const hr_optimizer *o, hr_error *err);
+    bool keras;      /* it knows .keras: its title, slots and update ask hr_optimizer_is_keras */
+    bool keras_only; /* .keras is implied */
 } hr_optimizer_kind;
 
 #define HR_OPTIMIZER_HEAD                                                                                              \
@@ -248,14 +257,27 @@ typedef struct hr_optimizer_kind {
 
 /* The options of every kind (HR_OPTIMIZER_OPTIONS) but for decay. */
 typedef struct hr_optimizer_common {
-    bool v1;
+    bool v1, keras;
     hr_node learning_rate_node;
     const char *name;
     double clipnorm, clipvalue, global_clipnorm, weight_decay;
+    const char *const *exclude_from_weight_decay; /* ends with NULL; NULL: none */
+    double use_ema, ema_momentum, ema_overwrite_frequency;
 } hr_optimizer_common;
+#define HR_EMA_MOMENTUM 0.99 /* the default */
 #define HR_OPTIMIZER_COMMON(opts)                                                                                      \
-    (&(hr_optimizer_common){(opts)->v1, (opts)->learning_rate_node, (opts)->name, (double)(opts)->clipnorm,            \
-                            (double)(opts)->clipvalue, (double)(opts)->global_clipnorm, (double)(opts)->weight_decay})
+    (&(hr_optimizer_common){.v1 = (opts)->v1,                                                                          \
+                            .keras = (opts)->keras,                                                                    \
+                            .learning_rate_node = (opts)->learning_rate_node,                                          \
+                            .name = (opts)->name,                                                                      \
+                            .clipnorm = (double)(opts)->clipnorm,                                                      \
+                            .clipvalue = (double)(opts)->clipvalue,                                                    \
+                            .global_clipnorm = (double)(opts)->global_clipnorm,                                        \
+                            .weight_decay = (double)(opts)->weight_decay,                                              \
+                            .exclude_from_weight_decay = (opts)->exclude_from_weight_decay,                            \
+                            .use_ema = (opts)->use_ema,                                                                \
+                            .ema_momentum = (opts)->ema_momentum ? (double)*(opts)->ema_momentum : HR_EMA_MOMENTUM,    \
+                            .ema_overwrite_frequency = (double)(opts)->ema_overwrite_frequency})
 /* Gives an optimizer of `kind`, which is borrowed for ever. `given[i]` is the value of parameter i; if it or `given` is
  * NULL, the parameter has its default. `common`: NULL for none of its options; copied. The optimizer keeps the first
  * error: a value out of range, "optimizer.parameter", an incomplete kind, "optimizer.kind", or a descriptor of another
@@ -274,9 +296,10 @@ static inline const double *hr_parameter_given(const float *option, double *plac
 
 /* ---- for kinds ---- */
 
-/* The value of a parameter by its number in the kind's list, and whether .v1 was given. */
+/* The value of a parameter by its number in the kind's list, and whether .v1 or .keras was given. */
 HR_API double hr_optimizer_value(const hr_optimizer *optimizer, int parameter);
 HR_API bool hr_optimizer_is_v1(const hr_optimizer *optimizer);
+HR_API bool hr_optimizer_is_keras(const hr_optimizer *optimizer);
 /* The option .learning_rate_node; no node if it was not given. */
 HR_API hr_node hr_optimizer_learning_rate_node(const hr_optimizer *optimizer);
 

@@ -5,9 +5,10 @@
  *                                .var_scope = "linear", .global_step = hr_global_step(g));
  *
  * Rules, defaults, slots and their names are those of tf.keras.optimizers.legacy, which TensorFlow 2's estimators use;
- * with .v1 = true they are those of tf.compat.v1.train. Sparse gradients stay sparse: gradients of the same row are
- * summed first, then each row is updated once. An optimizer is immutable and counted. Wrong arguments are kept as its
- * error (hr_optimizer_error), and become the graph's error when it is used. */
+ * with .v1 = true they are those of tf.compat.v1.train, with .keras = true those of tf.keras.optimizers since 2.11, which
+ * Keras models use. Sparse gradients stay sparse: gradients of the same row are summed first, then each row is updated
+ * once. An optimizer is immutable and counted. Wrong arguments are kept as its error (hr_optimizer_error), and become
+ * the graph's error when it is used. */
 #ifndef HR_OPTIMIZERS_H
 #define HR_OPTIMIZERS_H
 
@@ -31,14 +32,23 @@ HR_API const char *hr_optimizer_text(const hr_optimizer *optimizer);
 
 /* Options of every kind. */
 #define HR_OPTIMIZER_OPTIONS                                                                                              \
-    float decay;                /* learning rate / (1 + decay * iterations) */                                            \
+    float decay;                /* learning rate / (1 + decay * iterations); not with .keras */                           \
     hr_node learning_rate_node; /* replaces the number: for example a schedule (schedules.h) */                           \
     bool v1;                    /* names, defaults and arithmetic of tf.compat.v1.train */                                \
     const char *name;           /* of the optimizer, in the names of its variables; default: the kind's. Copied */        \
     /* Of the gradients: each is scaled to at most this norm; its values are brought to [-x, x]; all are scaled so that \
-     * the norm of all together is at most this. 0: they are not. At most one of the two norms. */ \
+     * the norm of all together is at most this. 0: they are not. At most one of the two norms; with .keras a norm goes \
+     * before values. */ \
     float clipnorm, clipvalue, global_clipnorm;                                                                           \
-    float weight_decay; /* before each update a variable loses this times the learning rate of itself; 0: nothing */
+    float weight_decay; /* before each update a variable loses this times the learning rate of itself; 0: nothing */      \
+    /* Variables with one of these in their names do not: {"bias", "gamma", NULL}. Copied. */                             \
+    const char *const *exclude_from_weight_decay;                                                                         \
+    bool keras; /* names, slots and formulas of tf.keras.optimizers since Keras 2.11 */                                   \
+    /* With .keras: moving averages of the variables, "<optimizer>/average/<var>", which take the variables' place in \
+     * each so many-th step (0: never), and when hr_overwrite_with_averages says so. */   \
+    bool use_ema;                                                                                                         \
+    const float *ema_momentum; /* what an average keeps of itself in a step; default 0.99 */                              \
+    int64_t ema_overwrite_frequency;
 
 typedef struct hr_sgd_opts {
     size_t struct_size;
@@ -167,17 +177,43 @@ typedef struct hr_parameter {
     const char *name; /* a name of hr_optimizer_parameters: "learning_rate" */
     double value;
 } hr_parameter;
+/* Whose names, defaults and formulas an optimizer has. */
+typedef enum hr_optimizer_generation {
+    HR_LEGACY_OPTIMIZERS, /* tf.keras.optimizers.legacy */
+    HR_V1_OPTIMIZERS,     /* tf.compat.v1.train: .v1 */
+    HR_KERAS_OPTIMIZERS,  /* tf.keras.optimizers since Keras 2.11: .keras */
+} hr_optimizer_generation;
 /* Gives an optimizer. `kind` is a name of hr_optimizer_kind_at, in upper or lower case. Other parameters have their
  * defaults; that of the learning rate is Keras's for this kind. An unknown kind or parameter is kept as the optimizer's
  * error, "optimizer.name", which lists the known ones. */
-HR_API hr_optimizer *hr_optimizer_named(const char *kind, const hr_parameter *parameters, int count, bool v1);
+HR_API hr_optimizer *hr_optimizer_named(const char *kind, const hr_parameter *parameters, int count,
+                                        hr_optimizer_generation generation);
 /* The names of the kinds: "adagrad", ...; NULL after the last. */
 HR_API const char *hr_optimizer_kind_at(int i);
 /* The names of a kind's parameters, ending with NULL; NULL: there is no such kind. Every kind also takes those of
- * hr_optimizer_parameters(NULL): clipnorm, clipvalue, global_clipnorm, weight_decay. */
+ * hr_optimizer_parameters(NULL): clipnorm, clipvalue, global_clipnorm, weight_decay, use_ema, ema_momentum,
+ * ema_overwrite_frequency. */
 HR_API const char *const *hr_optimizer_parameters(const char *kind);
 
 /* ---- training ---- */
+
+/* A variable that an optimizer has for a weight: "m" of a kernel. */
+typedef struct hr_optimizer_variable {
+    hr_node variable; /* the handle; hr_variable_of has its name */
+    hr_node weight;   /* the handle of what is trained */
+    const char *name; /* without the weight's: "m", "average". Borrows from the optimizer's kind */
+} hr_optimizer_variable;
+/* What an optimizer has made, to show, set or save it. */
+typedef struct hr_optimizer_variables {
+    hr_node iterations;    /* int64; .global_step if that was given. No node: steps are not counted */
+    hr_node learning_rate; /* float32. Of a .learning_rate_node with .keras: that of the last step. No node: none */
+    hr_node u_product;     /* with .keras, of Nadam, which has it beside its list; else no node */
+    hr_optimizer_variable *slot; /* in order of creation; with .keras, slot[K - 1] is Keras's optimizer/_variables/K */
+    int count;
+} hr_optimizer_variables;
+HR_API void hr_optimizer_variables_clear(hr_optimizer_variables *variables); /* frees the list. NULL: nothing */
+/* The op that gives the variables their averages, as Keras does at the end of fit. Without averages it does nothing. */
+HR_API hr_node hr_overwrite_with_averages(hr_graph *g, const hr_optimizer_variables *variables);
 
 typedef struct hr_minimize_opts {
     size_t struct_size;
@@ -186,10 +222,10 @@ typedef struct hr_minimize_opts {
     const hr_node *var_list; /* the variables; default: by var_scope */
     int var_count;
     /* An int64 variable that counts the optimizer's iterations: incremented after all updates. Default: a variable
-     * `iter` of the optimizer; with .v1 none. */
+     * `iter` of the optimizer, with .keras `iteration`; with .v1 none. */
     hr_node global_step;
     /* Of the names of hyper-parameters and slots, except with .v1: "training" gives training/Adagrad/<var>/accumulator.
-     * Default: Adagrad/<var>/accumulator. */
+     * Default: Adagrad/<var>/accumulator; with .keras Adagrad/accumulator/<var>. */
     const char *name_prefix;
     /* With .v1, of the names of slots: "part_0" gives <var>/part_0/Adagrad, as canned estimators of TensorFlow 1 name
      * them. Default: <var>/Adagrad. */
@@ -200,6 +236,8 @@ typedef struct hr_minimize_opts {
      * Not in an eager graph. */
     int64_t accumulate;
     bool accumulate_sum; /* the sum is applied */
+    /* Gets what the optimizer has made: give it to hr_optimizer_variables_clear, also after an error. */
+    hr_optimizer_variables *variables;
 } hr_minimize_opts;
 /* The op that updates the variables by one step against the gradient of `loss`: run it, fetch nothing. Takes the
  * optimizer. Variables that the loss does not depend on are not changed. If it depends on none of them, the graph has
@@ -344,6 +382,7 @@ HR_API hr_node hr_assign_moving_average_with(hr_node variable, hr_node value, do
 
 /* The same calls, which tell the line that they are in (graph.h). */
 #define hr_apply_gradients(...) HR_MADE_(hr_apply_gradients(__VA_ARGS__))
+#define hr_overwrite_with_averages(...) HR_MADE_(hr_overwrite_with_averages(__VA_ARGS__))
 #define hr_clip_by_norm(...) HR_MADE_(hr_clip_by_norm(__VA_ARGS__))
 #define hr_global_norm(...) HR_MADE_(hr_global_norm(__VA_ARGS__))
 #define hr_piecewise_constant(...) HR_MADE_(hr_piecewise_constant(__VA_ARGS__))

@@ -42,7 +42,20 @@ HR_RULE(keras_momentum, 1, 0.3, {
     }
 })
 
-static const hr_rule *const sgd_rules[] = {&descent_rule, &momentum_rule, &keras_momentum_rule, NULL};
+/* Rows of a sparse gradient, of a slot that has decayed everywhere; then everything moves by the slot. */
+HR_RULE(momentum_add, 1, 0.3, {
+    const T rate = p[0];
+    for (int64_t i = 0; i < n; i++) a[i] -= g[i] * rate;
+    if (p[2] != 0)
+        for (int64_t i = 0; i < n; i++) w[i] -= g[i] * rate;
+})
+HR_RULE(momentum_move, 1, 0.2, {
+    const T share = p[2] != 0 ? p[1] : 1;
+    for (int64_t i = 0; i < n; i++) w[i] += a[i] * share;
+})
+
+static const hr_rule *const sgd_rules[] = {&descent_rule,      &momentum_rule,      &keras_momentum_rule,
+                                           &momentum_add_rule, &momentum_move_rule, NULL};
 
 /* ---- ops ---- */
 
@@ -55,6 +68,9 @@ HR_UPDATE(keras_dense, &keras_momentum_rule, .from = {2, 4}, .grad = 3, .flag = 
 HR_UPDATE(keras_sparse, &keras_momentum_rule, .from = {2, 5}, .grad = 3, .indices = 4, .flag = "use_nesterov",
           .flag_to = 2)
 
+HR_UPDATE(keras_all_rows, &momentum_add_rule, .from = {2, 5}, .grad = 3, .indices = 4, .flag = "use_nesterov",
+          .flag_to = 2, .decays = {1}, .sweep = &momentum_move_rule)
+
 const hr_graph_op hr_graph_ops_sgd[] = {
     HR_UPDATE_OPS("GradientDescent", descent_dense),
     HR_UPDATE_OPS("Momentum", momentum_dense),
@@ -64,6 +80,15 @@ const hr_graph_op hr_graph_ops_sgd[] = {
     /* TensorFlow takes ResourceScatterAdd of -alpha * delta: one more pass over the rows. */
     HR_OWN_SPARSE_UPDATE_OP("ResourceSparseApplyGradientDescent", "var:resource, alpha:T, delta:T, indices:Tindices",
                             descent_sparse),
+    /* Of Keras since 2.11, where rows go on moving; a chain of assignments and scatters. */
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Headrace>SparseKerasSGD",
+        .inputs = "var:resource, accum:resource, lr:T, grad:T, indices:Tindices, momentum:T",
+        .attrs = "T:floats; Tindices:indices; use_nesterov:bool=false; _sum_duplicates:bool=false",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = keras_all_rows,
+    },
     HR_GRAPH_OPS_END,
 };
 
@@ -87,9 +112,9 @@ static const char *sgd_title(const hr_optimizer *o)
 
 static int sgd_slots(const hr_optimizer *o, const hr_slot **slot)
 {
-    static const hr_slot all[] = {{.name = "momentum"}};
-    *slot = all;
-    return hr_optimizer_value(o, MOMENTUM) != 0;
+    static const hr_slot all[] = {{.name = "momentum"}}, keras[] = {{.name = "m"}};
+    *slot = hr_optimizer_is_keras(o) ? keras : all;
+    return hr_optimizer_is_keras(o) || hr_optimizer_value(o, MOMENTUM) != 0;
 }
 
 static hr_node plain(hr_minimizer *t, const hr_minimize_target *v)
@@ -104,13 +129,17 @@ static hr_node plain(hr_minimizer *t, const hr_minimize_target *v)
 static hr_node sgd_update(hr_minimizer *t, const hr_minimize_target *v)
 {
     const hr_optimizer *o = t->optimizer;
-    if (hr_optimizer_value(o, MOMENTUM) == 0) return plain(t, v);
+    const bool keras = hr_optimizer_is_keras(o);
+    if (hr_optimizer_value(o, MOMENTUM) == 0 && !keras) return plain(t, v);
     const hr_attr nesterov = HR_BOOL_ATTR("use_nesterov", hr_optimizer_value(o, NESTEROV) != 0);
     hr_node rate = hr_minimizer_number(t, v, HR_LEARNING_RATE), momentum = hr_minimizer_number(t, v, MOMENTUM);
     if (!hr_target_is_sparse(v))
         return hr_new_node(t->g, hr_optimizer_is_v1(o) ? "ResourceApplyMomentum" : "ResourceApplyKerasMomentum",
                            HR_INPUTS(v->variable, v->slot[0], rate, v->gradient.values, momentum), HR_ATTRS(nesterov));
-    return hr_new_node(t->g, hr_optimizer_is_v1(o) ? "ResourceSparseApplyMomentum" : "ResourceSparseApplyKerasMomentum",
+    return hr_new_node(t->g,
+                       keras                   ? "Headrace>SparseKerasSGD"
+                       : hr_optimizer_is_v1(o) ? "ResourceSparseApplyMomentum"
+                                               : "ResourceSparseApplyKerasMomentum",
                        HR_INPUTS(v->variable, v->slot[0], rate, v->gradient.values, v->gradient.indices, momentum),
                        HR_ATTRS(nesterov, HR_BOOL_ATTR("_sum_duplicates", true)));
 }
@@ -125,6 +154,7 @@ const hr_optimizer_kind hr_optimizer_kind_sgd = {
     .title = sgd_title,
     .slots = sgd_slots,
     .update = sgd_update,
+    .keras = true,
 };
 
 hr_optimizer *hr_sgd_with(float learning_rate, const hr_sgd_opts *opts)

@@ -62,10 +62,12 @@ static void make_hyper(hr_minimizer *t)
     const hr_optimizer *o = t->optimizer;
     for (int i = 0; o->kind->parameters[i]; i++) {
         const char *name = o->kind->parameter[i].hyper;
-        if (o->common.v1 || !name || (i == HR_LEARNING_RATE && o->common.learning_rate_node.graph)) continue;
+        if (o->common.v1 || o->common.keras || !name) continue;
+        if (i == HR_LEARNING_RATE && o->common.learning_rate_node.graph) continue;
         const hr_node variable = hr_minimizer_variable(t, t->scope, name, HR_FLOAT, HR_SCALAR, o->value[i]);
         const hr_variable_info *info = hr_variable_of(variable);
         t->hyper[i] = info && hr_node_exists(info->read) ? info->read : hr_identity(variable);
+        if (i == HR_LEARNING_RATE) t->made.learning_rate = variable;
     }
 }
 
@@ -87,6 +89,19 @@ hr_node hr_minimizer_float(hr_minimizer *t, int i)
 {
     if (i < 0 || i >= parameters_of(t)) return no_such_number(t, "parameter", i, parameters_of(t) - 1);
     return t->hyper[i].graph ? t->hyper[i] : hr_scalar(t->g, HR_FLOAT, t->optimizer->value[i]);
+}
+
+/* Keras has the rate alone in a variable, of a schedule that of the last step. */
+static void make_keras_rate(hr_minimizer *t)
+{
+    const hr_node schedule = t->optimizer->common.learning_rate_node;
+    const hr_node variable =
+        hr_minimizer_variable(t, t->scope, schedule.graph ? "current_learning_rate" : "learning_rate", HR_FLOAT,
+                              HR_SCALAR, t->optimizer->value[HR_LEARNING_RATE]);
+    t->made.learning_rate = variable;
+    t->learning_rate = schedule.graph ? hr_cast_to(schedule, HR_FLOAT) : hr_identity(variable);
+    if (schedule.graph) t->rate_kept = hr_target(hr_assign(variable, t->learning_rate));
+    t->hyper[HR_LEARNING_RATE] = t->learning_rate;
 }
 
 static void make_learning_rate(hr_minimizer *t)
@@ -133,12 +148,17 @@ void hr__minimizer_begin(hr_minimizer *t, const hr_minimize_opts *opts)
     t->iterations = opts->global_step;
     find_scope(t);
     make_hyper(t);
+    const bool keras = t->optimizer->common.keras;
     if (!t->iterations.graph && !t->optimizer->common.v1)
-        t->iterations = hr_minimizer_variable(t, t->scope, "iter", HR_INT64, HR_SCALAR, 0);
+        t->iterations = hr_minimizer_variable(t, t->scope, keras ? "iteration" : "iter", HR_INT64, HR_SCALAR, 0);
+    t->made.iterations = t->iterations;
     char scope[HR_MAX_SCOPE + 1];
     snprintf(scope, sizeof scope, "%.510s/", t->scope);
     hr_name_scope(t->g, scope);
-    make_learning_rate(t);
+    if (keras)
+        make_keras_rate(t);
+    else
+        make_learning_rate(t);
     if (t->optimizer->kind->begin) t->optimizer->kind->begin(t);
     hr_scope_end(t->g);
 }
@@ -159,53 +179,62 @@ static void slot_name_v1(hr_minimizer *t, const hr_variable_info *info, int numb
     }
 }
 
-static hr_node make_slot(hr_minimizer *t, const hr_variable_info *info, const hr_slot *slot, int number)
+void hr__minimizer_note(hr_minimizer *t, hr_node made, hr_node weight, const char *name)
+{
+    t->made.slot[t->made.count++] = (hr_optimizer_variable){made, weight, name};
+}
+
+/* "Adam/w/m", with .keras "Adam/m/w". */
+static hr_node new_slot(hr_minimizer *t, const hr_variable_info *info, const hr_slot *slot, int number, hr_shape shape)
 {
     char scope[2 * HR_MAX_SCOPE], name[HR_MAX_SCOPE];
     const double initial = slot->initial ? t->optimizer->value[slot->initial] : slot->constant;
     if (t->optimizer->common.v1) {
         slot_name_v1(t, info, number, name);
-        return hr_minimizer_variable(t, info->name, name, info->dtype, info->shape, initial);
+        return hr_minimizer_variable(t, info->name, name, info->dtype, shape, initial);
     }
-    snprintf(scope, sizeof scope, "%s/%s", t->scope, info->name);
-    return hr_minimizer_variable(t, scope, slot->name, info->dtype, info->shape, initial);
+    const bool keras = t->optimizer->common.keras;
+    snprintf(scope, sizeof scope, "%s/%s", t->scope, keras ? slot->name : info->name);
+    return hr_minimizer_variable(t, scope, keras ? info->name : slot->name, info->dtype, shape, initial);
 }
 
-/* The variable loses a part of itself before its update. */
-static hr_node decay_weights(hr_minimizer *t, const hr_minimize_target *v)
+void hr__minimizer_make_slot(hr_minimizer *t, hr_minimize_target *target, const hr_slot *slot, int number)
 {
-    const double decay = t->optimizer->common.weight_decay;
-    const hr_node part = hr_mul(hr_minimizer_number(t, v, HR_LEARNING_RATE), hr_scalar(t->g, v->dtype, decay));
-    return hr_target(hr_assign_sub(v->variable, hr_mul(v->variable, part)));
+    const hr_variable_info *info = hr_variable_of(target->variable);
+    hr_shape shape = info->shape;
+    if (slot->shape && !slot->shape(info->shape, &shape)) return;
+    target->slot[number] = new_slot(t, info, slot, number, shape);
+    hr__minimizer_note(t, target->slot[number], target->variable, slot->name);
 }
 
-hr_node hr__minimizer_update(hr_minimizer *t, const hr_variable_gradient *v)
+int hr__minimizer_slot_list(hr_minimizer *t, const hr_slot **slot)
+{
+    *slot = NULL;
+    const int slots = t->optimizer->kind->slots ? t->optimizer->kind->slots(t->optimizer, slot) : 0;
+    if (slots < 0 || slots > HR_MAX_SLOTS) {
+        no_such_number(t, "number of slots", slots, HR_MAX_SLOTS);
+        return -1;
+    }
+    for (int i = 0; i < slots; i++) {
+        const hr_slot *s = *slot ? *slot + i : NULL;
+        if (s && s->name && s->initial >= 0 && s->initial < parameters_of(t)) continue;
+        no_such_number(t, "slot with a name, and an .initial", s ? s->initial : -1, parameters_of(t) - 1);
+        return -1;
+    }
+    return slots;
+}
+
+bool hr__minimizer_target(hr_minimizer *t, const hr_variable_gradient *v, hr_minimize_target *out)
 {
     const hr_variable_info *info = hr_variable_of(v->variable);
-    const hr_slot *slot = NULL;
     if (!info)
-        return hr_node_fail(t->g, HR_INVALID_ARGUMENT, "optimizer.variable",
-                            "%s: expected a variable to train, got node '%s'", t->scope, hr_node_name(v->variable));
-    if (info->dtype != HR_FLOAT && info->dtype != HR_DOUBLE)
-        return hr_node_fail(t->g, HR_INVALID_ARGUMENT, "optimizer.variable",
-                            "%s: expected variable '%s' to be float32 or float64, got %s", t->scope, info->name,
-                            hr_dtype_name(info->dtype));
-    hr_minimize_target target = {.variable = info->handle, .dtype = info->dtype, .gradient = v->gradient};
-    const int slots = t->optimizer->kind->slots ? t->optimizer->kind->slots(t->optimizer, &slot) : 0;
-    if (slots < 0 || slots > HR_MAX_SLOTS) return no_such_number(t, "number of slots", slots, HR_MAX_SLOTS);
-    for (int i = 0; i < slots; i++)
-        if (!slot || !slot[i].name || slot[i].initial < 0 || slot[i].initial >= parameters_of(t))
-            return no_such_number(t, "slot with a name, and an .initial", slot ? slot[i].initial : -1,
-                                  parameters_of(t) - 1);
-    for (int i = 0; i < slots; i++) target.slot[i] = make_slot(t, info, &slot[i], i);
-    char scope[2 * HR_MAX_SCOPE];
-    snprintf(scope, sizeof scope, "%s/update_%.500s/", t->scope, info->name);
-    hr_name_scope(t->g, scope);
-    const bool decays = t->optimizer->common.weight_decay != 0;
-    const hr_node decay = decays ? decay_weights(t, &target) : (hr_node){0};
-    hr_control_dependencies(t->g, &decay, decays);
-    hr_node update = t->optimizer->kind->update(t, &target);
-    hr_control_end(t->g);
-    hr_scope_end(t->g);
-    return update;
+        hr_node_fail(t->g, HR_INVALID_ARGUMENT, "optimizer.variable", "%s: expected a variable to train, got node '%s'",
+                     t->scope, hr_node_name(v->variable));
+    else if (info->dtype != HR_FLOAT && info->dtype != HR_DOUBLE)
+        hr_node_fail(t->g, HR_INVALID_ARGUMENT, "optimizer.variable",
+                     "%s: expected variable '%s' to be float32 or float64, got %s", t->scope, info->name,
+                     hr_dtype_name(info->dtype));
+    else
+        *out = (hr_minimize_target){.variable = info->handle, .dtype = info->dtype, .gradient = v->gradient};
+    return out->variable.graph != NULL;
 }

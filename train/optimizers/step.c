@@ -8,7 +8,7 @@ static hr_node minimize_finish(hr_minimizer *t, const hr_minimize_opts *opts, hr
 {
     const hr_optimizer *o = t->optimizer;
     enum { MOST = 2 }; /* nodes of finish */
-    hr_node last[MOST + 1];
+    hr_node last[MOST + 2];
     int lasts = 0;
     char scope[HR_MAX_SCOPE + 1];
     snprintf(scope, sizeof scope, "%.510s/", t->scope);
@@ -23,6 +23,7 @@ static hr_node minimize_finish(hr_minimizer *t, const hr_minimize_opts *opts, hr
     if (t->iterations.graph) last[lasts++] = hr_target(hr_assign_add(t->iterations, hr_scalar(t->g, HR_INT64, 1)));
     hr_control_end(t->g);
     hr_scope_end(t->g);
+    if (t->rate_kept.graph) last[lasts++] = t->rate_kept;
     for (int i = 0; i < lasts; i++) updates[count++] = last[i];
     return hr_group(t->g, updates, count, opts->name ? opts->name : t->scope);
 }
@@ -35,26 +36,89 @@ static hr_node no_gradients(hr_graph *g, const hr_optimizer *o)
                         hr__optimizer_title(o));
 }
 
+/* The variable loses a part of itself before its update. */
+static hr_node decay_weights(hr_minimizer *t, const hr_minimize_target *v)
+{
+    const double decay = t->optimizer->common.weight_decay;
+    const hr_node part = hr_mul(hr_minimizer_number(t, v, HR_LEARNING_RATE), hr_scalar(t->g, v->dtype, decay));
+    return hr_target(hr_assign_sub(v->variable, hr_mul(v->variable, part)));
+}
+
+static hr_node step_update(hr_minimizer *t, const hr_minimize_target *target)
+{
+    const hr_optimizer *o = t->optimizer;
+    const char *name = hr_variable_of(target->variable)->name;
+    char scope[2 * HR_MAX_SCOPE];
+    snprintf(scope, sizeof scope, "%s/update_%.500s/", t->scope, name);
+    hr_name_scope(t->g, scope);
+    const hr_node before = hr__keras_value_before(t, target);
+    const bool decays = o->common.weight_decay != 0 && !hr__optimizer_excludes(o, name);
+    const hr_node decay = decays ? decay_weights(t, target) : (hr_node){0};
+    hr_control_dependencies(t->g, &decay, decays);
+    hr_node update = o->kind->update(t, target);
+    hr_control_end(t->g);
+    update = hr__keras_average(t, target, before, update);
+    hr_scope_end(t->g);
+    return update;
+}
+
+/* Slots are made beside the update of their variable, or, as Keras does, all of them at first, of variables without a
+ * gradient, too. Gives the number of updates. */
+static int make_updates(hr_minimizer *t, const hr_variable_gradient *gradients, int count, hr_minimize_target *target,
+                        hr_node *update)
+{
+    const bool keras = t->optimizer->common.keras;
+    const hr_slot *slot;
+    const int slots = hr__minimizer_slot_list(t, &slot);
+    if (slots < 0) return 0;
+    for (int i = 0; i < count; i++) {
+        const bool used = keras || gradients[i].gradient.values.graph;
+        if (used && !hr__minimizer_target(t, &gradients[i], &target[i])) return 0;
+    }
+    if (keras) hr__keras_make_slots(t, target, count);
+    if (hr_graph_error(t->g)) return 0;
+    t->number = 0;
+    for (int i = 0; i < count; i++) {
+        if (!gradients[i].gradient.values.graph) continue;
+        for (int s = 0; s < slots && !keras; s++) hr__minimizer_make_slot(t, &target[i], &slot[s], s);
+        update[t->number] = hr_target(step_update(t, &target[i]));
+        t->number++;
+    }
+    return t->number;
+}
+
+static void give_variables(hr_minimizer *t, const hr_minimize_opts *opts)
+{
+    if (opts->variables)
+        *opts->variables = t->made;
+    else
+        hr_optimizer_variables_clear(&t->made);
+}
+
 hr_node hr__apply_gradients(const hr_optimizer *o, hr_graph *g, hr_variable_gradient *gradients, int count,
                             const hr_minimize_opts *opts)
 {
     hr_minimizer t = {.g = g, .optimizer = o};
     char prefix[HR_MAX_SCOPE] = "", slot_scope[HR_MAX_SCOPE] = "";
-    int updates = 0;
-    for (int i = 0; i < count; i++) updates += gradients[i].gradient.values.graph != NULL;
-    if (updates == 0) return hr_graph_error(g) ? hr_failed_node(g) : no_gradients(g, o);
-    hr_node *update = hr_malloc(((size_t)updates + 3) * sizeof *update);
-    if (!update) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for an optimizer");
+    for (int i = 0; i < count; i++) t.updates += gradients[i].gradient.values.graph != NULL;
+    if (t.updates == 0) return hr_graph_error(g) ? hr_failed_node(g) : no_gradients(g, o);
+    hr_node *update = hr_malloc(((size_t)t.updates + 4) * sizeof *update), done;
+    hr_minimize_target *target = hr_calloc((size_t)count, sizeof *target);
+    t.made.slot = hr_calloc((size_t)count * (1 + HR_MAX_SLOTS), sizeof *t.made.slot);
     if (opts->name_prefix && *opts->name_prefix) snprintf(prefix, sizeof prefix, "%.400s/", opts->name_prefix);
     if (opts->slot_scope && *opts->slot_scope) snprintf(slot_scope, sizeof slot_scope, "%.200s/", opts->slot_scope);
     t.prefix = prefix;
     t.slot_scope = slot_scope;
-    hr__minimizer_begin(&t, opts);
-    hr__minimizer_clip(&t, gradients, count);
-    updates = 0;
-    for (int i = 0; i < count; i++)
-        if (gradients[i].gradient.values.graph) update[updates++] = hr_target(hr__minimizer_update(&t, &gradients[i]));
-    hr_node done = minimize_finish(&t, opts, update, updates);
+    if (update && target && t.made.slot) {
+        hr__minimizer_begin(&t, opts);
+        hr__minimizer_clip(&t, gradients, count);
+        const int updates = make_updates(&t, gradients, count, target, update);
+        done = minimize_finish(&t, opts, update, updates);
+    } else {
+        done = hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for an optimizer");
+    }
     hr_free(update);
+    hr_free(target);
+    give_variables(&t, opts);
     return done;
 }

@@ -28,7 +28,7 @@ static hr_status model_read_parameters(hr_training *t, const hr__node *node, hr_
         HR_TRY(hr__node_double(t->rate_node, &parameter[count++].value, err));
         t->rate_used = true;
     }
-    *out = hr_optimizer_named(node->key[0]->text, parameter, count, t->v1);
+    *out = hr_optimizer_named(node->key[0]->text, parameter, count, t->v1 ? HR_V1_OPTIMIZERS : HR_LEGACY_OPTIMIZERS);
     return HR_OK;
 }
 
@@ -37,7 +37,7 @@ static hr_status model_read_name(hr_training *t, const char *name, hr_optimizer 
     hr_parameter rate = {.name = "learning_rate"};
     if (t->rate_node) HR_TRY(hr__node_double(t->rate_node, &rate.value, err));
     t->rate_used |= t->rate_node != NULL;
-    *out = hr_optimizer_named(name, &rate, t->rate_node ? 1 : 0, t->v1);
+    *out = hr_optimizer_named(name, &rate, t->rate_node ? 1 : 0, t->v1 ? HR_V1_OPTIMIZERS : HR_LEGACY_OPTIMIZERS);
     return HR_OK;
 }
 

@@ -139,7 +139,8 @@ static hr_optimizer *optimizer_of(const cJSON *json, int columns, float default_
     const cJSON *field;
     if (!json) return NULL;
     if (cJSON_IsNull(json)) return hr_ftrl(fminf(default_rate, 1 / sqrtf((float)columns)), .v1 = v1);
-    if (cJSON_IsString(json)) return hr_optimizer_named(kind_of(json), parameter, 1, v1);
+    if (cJSON_IsString(json))
+        return hr_optimizer_named(kind_of(json), parameter, 1, v1 ? HR_V1_OPTIMIZERS : HR_LEGACY_OPTIMIZERS);
     cJSON_ArrayForEach(field, golden_fields(json))
     {
         const bool nesterov = strcmp(field->string, "use_nesterov") == 0;
@@ -147,7 +148,7 @@ static hr_optimizer *optimizer_of(const cJSON *json, int columns, float default_
         parameter[count].name = nesterov ? "nesterov" : field->string;
         parameter[count++].value = cJSON_IsBool(field) ? cJSON_IsTrue(field) : golden_number_double(field);
     }
-    return hr_optimizer_named(kind_of(json), parameter, count, v1);
+    return hr_optimizer_named(kind_of(json), parameter, count, v1 ? HR_V1_OPTIMIZERS : HR_LEGACY_OPTIMIZERS);
 }
 
 static double number_of(const cJSON *json, const char *name, double none)

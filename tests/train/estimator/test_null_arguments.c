@@ -288,7 +288,7 @@ static void layers_of_no_nodes_give_no_nodes(void **state)
     hr_optimizer_free(hr_adam_with(0.1f, NULL));
     hr_optimizer_free(hr_adagrad_with(0.1f, NULL));
     hr_optimizer_free(hr_ftrl_with(0.1f, NULL));
-    hr_optimizer *unnamed = hr_optimizer_named(NULL, NULL, 0, false);
+    hr_optimizer *unnamed = hr_optimizer_named(NULL, NULL, 0, HR_LEGACY_OPTIMIZERS);
     assert_non_null(hr_optimizer_error(unnamed));
     hr_optimizer_free(unnamed);
     hr_features_free(NULL);

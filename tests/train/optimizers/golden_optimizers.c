@@ -306,7 +306,7 @@ static hr_optimizer *make_optimizer(golden_case *c, bool *v1, hr_node step)
         given[count++] = (hr_parameter){ours, cJSON_IsBool(p) ? cJSON_IsTrue(p) : golden_number_double(p)};
     }
     if (strcmp(name, "LazyAdam") == 0) given[count++] = (hr_parameter){"lazy", 1};
-    return hr_optimizer_named(optimizers[i].kind, given, count, *v1);
+    return hr_optimizer_named(optimizers[i].kind, given, count, *v1 ? HR_V1_OPTIMIZERS : HR_LEGACY_OPTIMIZERS);
 }
 
 typedef struct fed_gradient {
@@ -581,7 +581,7 @@ static hr_status refused_step(const char *kind, const double *row, hr_error *err
                                                   : (hr_gradient){.values = values}};
     const hr_node train = hr_target(
         hr_apply_gradients(hr_optimizer_named(momentum || strcmp(kind, "gradient_descent") == 0 ? "sgd" : kind,
-                                              parameters, momentum ? 2 : 1, true),
+                                              parameters, momentum ? 2 : 1, HR_V1_OPTIMIZERS),
                            g, &gradient, 1, NULL));
     const hr_feed feeds[] = {{values, hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2), grad)},
                              {indices, hr_tensor_of(HR_INT64, HR_SHAPE(2), rows)}};

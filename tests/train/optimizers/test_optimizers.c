@@ -139,7 +139,8 @@ static void sparse_and_dense_updates_agree(void **state)
             hr_node whole = hr_placeholder(g, HR_FLOAT, HR_SHAPE(ROWS, width));
             const hr_variable_gradient both[] = {{a, {slices, rows, hr_scalar(g, HR_INT64, ROWS)}},
                                                  {b, {.values = whole}}};
-            hr_node train = hr_apply_gradients(hr_optimizer_named(kinds[k], &rate, 1, false), g, both, 2, NULL);
+            hr_node train =
+                hr_apply_gradients(hr_optimizer_named(kinds[k], &rate, 1, HR_LEGACY_OPTIMIZERS), g, both, 2, NULL);
             hr_session *s = hr_session_new(g);
             run(g, s, hr_global_variables_initializer(g));
             memset(dense, 0, sizeof dense);
@@ -315,19 +316,19 @@ static void names_of_kinds_and_parameters_are_checked(void **state)
 {
     (void)state;
     const hr_parameter rate = {"learning_rate", 0.2}, typo = {"learning_rat", 0.2};
-    hr_optimizer *o = hr_optimizer_named("Ftrl", &rate, 1, false);
+    hr_optimizer *o = hr_optimizer_named("Ftrl", &rate, 1, HR_LEGACY_OPTIMIZERS);
     assert_null(hr_optimizer_error(o));
     assert_string_equal(hr_optimizer_kind_of(o), "Ftrl");
     assert_text_contains(hr_optimizer_text(o), "learning_rate=0.2, ");
     hr_optimizer_free(o);
-    o = hr_optimizer_named("ftrl", &typo, 1, false);
+    o = hr_optimizer_named("ftrl", &typo, 1, HR_LEGACY_OPTIMIZERS);
     assert_text_contains(hr_optimizer_error(o)->text, "learning_rate_power");
     hr_optimizer_free(o);
-    o = hr_optimizer_named("fltr", &rate, 1, false);
+    o = hr_optimizer_named("fltr", &rate, 1, HR_LEGACY_OPTIMIZERS);
     assert_text_contains(hr_optimizer_error(o)->text, "adadelta, adagrad, adagrad_da, adam, adamax, ftrl, nadam, ");
     hr_optimizer_free(o);
     for (int i = 0; hr_optimizer_kind_at(i); i++) {
-        o = hr_optimizer_named(hr_optimizer_kind_at(i), NULL, 0, false);
+        o = hr_optimizer_named(hr_optimizer_kind_at(i), NULL, 0, HR_LEGACY_OPTIMIZERS);
         assert_null(hr_optimizer_error(o));
         assert_string_equal(hr_optimizer_parameters(hr_optimizer_kind_at(i))[0], "learning_rate");
         hr_optimizer_free(o);
