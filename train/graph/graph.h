@@ -81,7 +81,8 @@ typedef struct hr_variable_scope_opts {
     bool unique; /* "name_1", ... if there was such a scope since the one around began, as by TensorFlow's default_name:
                   * a scope that begins again, to share variables, has the same names in it. Default: just that name */
 } hr_variable_scope_opts;
-/* Variables of hr_get_variable are called "name/..."; other nodes as by hr_name_scope. */
+/* Variables of hr_get_variable are called "name/..."; other nodes as by hr_name_scope. "" is the scope that one is in:
+ * only the options change. */
 HR_API void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_scope_opts *opts);
 #define hr_variable_scope(...)                                                                                         \
     HR_MADE_VOID_(HR_CALL2_(hr_variable_scope_with, hr_variable_scope_opts, __VA_ARGS__,                               \

@@ -230,12 +230,22 @@ static const char *scope_full_name(hr_graph *g, const char *name, bool unique, c
     return full + around;
 }
 
+static void scope_options(hr_graph *g, const hr_variable_scope_opts *o)
+{
+    if (o->reuse != HR_REUSE_NEVER) g->reuse = o->reuse;
+    if (o->partitioner.pieces) g->partitioner = o->partitioner;
+}
+
 void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_scope_opts *opts)
 {
     const hr_variable_scope_opts o = HR_OPTIONS(hr_variable_scope_opts, opts);
     char full[MAX_NAME] = "";
     g = hr__innermost(g);
     if (!g || !push(g)) return;
+    if (name && !*name) {
+        scope_options(g, &o);
+        return;
+    }
     const char *own = name ? scope_full_name(g, name, o.unique, full) : NULL;
     enter_name_scope(g, own ? own : name);
     if (!own) return;
@@ -246,8 +256,7 @@ void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_sco
     }
     full[n] = '/';
     set_prefix(g, &g->variable_scope, &g->variable_scope_size, &g->variable_scope_capacity, full, n + 1);
-    if (o.reuse != HR_REUSE_NEVER) g->reuse = o.reuse;
-    if (o.partitioner.pieces) g->partitioner = o.partitioner;
+    scope_options(g, &o);
 }
 
 void hr_scope_end(hr_graph *g)

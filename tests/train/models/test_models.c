@@ -1,0 +1,106 @@
+/* Models from end to end: made, compiled, trained, evaluated, asked. */
+#include "tests/testing.h"
+
+#include <headrace/models.h>
+#include <math.h>
+
+static hr_dataset *line(void)
+{
+    static const float x[] = {-1, 0, 1, 2, 3, 4}, y[] = {-3, -1, 1, 3, 5, 7};
+    const hr_tensor both[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(6, 1), x), hr_tensor_of(HR_FLOAT, HR_SHAPE(6, 1), y)};
+    return hr_from_tensor_slices(both, NULL, 2);
+}
+
+static void a_line_is_learned_in_500_epochs(void **state)
+{
+    (void)state;
+    hr_model *m = hr_sequential(HR_LAYERS(hr_dense_layer(1)), .input_shape = HR_SHAPE(1), .seed = 1);
+    assert_int_equal(
+        hr_compile(m, .optimizer = hr_sgd(0.01f), .loss = "mean_squared_error", .metrics = HR_STRINGS("mae")), HR_OK);
+    const hr_history *h = hr_fit(m, line(), .epochs = 500);
+    if (!h) fail_msg("%s", hr_model_error(m)->text);
+    assert_int_equal(h->epochs, 500);
+    assert_true(hr_history_last(h, "loss") < 1e-2);
+    assert_true(hr_history_last(h, "mae") < 0.2);
+    const float ten = 10;
+    const hr_tensor x = hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 1), &ten);
+    hr_tensor y;
+    assert_int_equal(hr_predict_on_batch(m, &x, NULL, 1, &y), HR_OK);
+    assert_true(fabsf(*(const float *)y.data - 19) < 0.2f);
+    hr_tensor_clear(&y);
+    const hr_logs *logs = hr_model_evaluate(m, line());
+    assert_non_null(logs);
+    assert_true(hr_logs_get(logs, "loss") < 1e-2);
+    hr_model_free(m);
+}
+
+static void two_inputs_and_outputs_with_a_shared_layer(void **state)
+{
+    (void)state;
+    hr_model *m = hr_model_new(.name = "m", .seed = 3);
+    hr_symbol p = hr_model_input(m, HR_SHAPE(1), .name = "p"), q = hr_model_input(m, HR_SHAPE(1), .name = "q");
+    hr_layer *shared = hr_dense_layer(4, .activation = "tanh", .name = "h");
+    hr_symbol a = hr_connect(shared, p), b = hr_connect(shared, q);
+    hr_model_outputs(m, hr_connect(hr_dense_layer(1, .name = "o"), a), hr_connect(hr_dense_layer(1, .name = "c"), b));
+    assert_int_equal(hr_compile(m, .optimizer = hr_adam(0.01f), .loss = "mse"), HR_OK);
+    static const float x[] = {-1, 0, 1, 2, 3, 4}, y[] = {-3, -1, 1, 3, 5, 7};
+    const hr_tensor some = hr_tensor_of(HR_FLOAT, HR_SHAPE(6, 1), x), other = hr_tensor_of(HR_FLOAT, HR_SHAPE(6, 1), y);
+    const hr_tensor all[] = {some, other, other, some};
+    const char *const names[] = {"0/p", "0/q", "1/o", "1/c"};
+    const hr_history *h = hr_fit(m, hr_from_tensor_slices(all, names, 4), .epochs = 3, .validation_split = 0.5f);
+    if (!h) fail_msg("%s", hr_model_error(m)->text);
+    const char *const keys[] = {"loss", "o_loss", "c_loss", "val_loss", "val_o_loss", "val_c_loss"};
+    assert_int_equal(h->keys, 6);
+    for (int i = 0; i < 6; i++) assert_string_equal(h->key[i], keys[i]);
+    assert_int_equal(hr_model_weights(m), 6);
+    assert_string_equal(hr_model_weight(m, 0).name, "h/kernel");
+    hr_model_free(m);
+}
+
+static void a_model_becomes_a_layer_with_its_weights(void **state)
+{
+    (void)state;
+    hr_model *inner = hr_sequential(HR_LAYERS(hr_dense_layer(3, .name = "a"), hr_dense_layer(2, .name = "b")),
+                                    .name = "inner", .input_shape = HR_SHAPE(2));
+    hr_tensor before, after;
+    assert_int_equal(hr_get_weight(inner, 0, &before, NULL), HR_OK);
+    hr_model *m = hr_sequential(HR_LAYERS(hr_model_layer(inner, NULL), hr_dense_layer(1)), .input_shape = HR_SHAPE(2));
+    assert_null(hr_model_error(m));
+    assert_int_equal(hr_model_weights(m), 6);
+    assert_string_equal(hr_model_weight(m, 0).name, "a/kernel");
+    assert_int_equal(hr_get_weight(m, 0, &after, NULL), HR_OK);
+    assert_memory_equal(before.data, after.data, 6 * sizeof(float));
+    hr_tensor_clear(&before);
+    hr_tensor_clear(&after);
+    hr_model_free(m);
+}
+
+static void mistakes_come_out_with_the_layer_and_leave_the_model_usable(void **state)
+{
+    (void)state;
+    hr_model *m = hr_sequential(HR_LAYERS(hr_dense_layer(1, .activation = "rely")), .input_shape = HR_SHAPE(1));
+    assert_non_null(hr_model_error(m));
+    assert_non_null(strstr(hr_model_error(m)->text, "rely"));
+    hr_model_free(m);
+    m = hr_sequential(HR_LAYERS(hr_dense_layer(1)), .input_shape = HR_SHAPE(2));
+    assert_int_equal(hr_compile(m, .optimizer = hr_sgd(0.01f), .loss = "mse"), HR_OK);
+    assert_null(hr_fit(m, line()));
+    assert_string_equal(hr_model_error(m)->kind, "models.features");
+    assert_int_not_equal(hr_compile(m, .loss = "mean_square"), HR_OK);
+    static const float x[4] = {1, 2, 3, 4}, y[2] = {1, 2};
+    const hr_tensor both[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2), x), hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 1), y)};
+    assert_non_null(hr_fit(m, hr_from_tensor_slices(both, NULL, 2)));
+    assert_null(hr_model_error(m));
+    hr_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_is_learned_in_500_epochs),
+        cmocka_unit_test(two_inputs_and_outputs_with_a_shared_layer),
+        cmocka_unit_test(a_model_becomes_a_layer_with_its_weights),
+        cmocka_unit_test(mistakes_come_out_with_the_layer_and_leave_the_model_usable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

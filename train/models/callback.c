@@ -1,0 +1,104 @@
+/* A callback: its kind, and a state of its own. */
+#include "base/descriptor.h"
+#include "train/models/models_internal.h"
+
+#include <stdatomic.h>
+
+struct hr_callback {
+    atomic_int refs;
+    const hr_callback_kind *kind;
+    hr_callback_kind own_kind;
+    void *state;
+    hr_error refused; /* code HR_OK: it is sound */
+};
+
+static const hr__descriptor_kind callback_kinds = {
+    .what = "callback",
+    .status = HR_FAILED_PRECONDITION,
+    .error = "models.callback_abi",
+    .version = HR_CALLBACK_ABI,
+    .size = sizeof(hr_callback_kind),
+    .min_size = offsetof(hr_callback_kind, train_begin),
+};
+
+/* What stands in for a callback that there is no memory for. */
+static hr_callback lost = {.refused = {.code = HR_RESOURCE_EXHAUSTED,
+                                       .kind = "memory",
+                                       .record = -1,
+                                       .line = -1,
+                                       .offset = -1,
+                                       .length = -1,
+                                       .compressed_offset = -1,
+                                       .column = -1,
+                                       .text = "no memory for a callback"}};
+
+hr_callback *hr_callback_new(const hr_callback_kind *kind, const void *state, const hr_error *refused)
+{
+    hr_callback *c = hr_calloc(1, sizeof *c);
+    const void *fits;
+    if (!c) return &lost;
+    atomic_init(&c->refs, 1);
+    if (hr__descriptor_fit(&callback_kinds, kind, &c->own_kind, &fits, &c->refused) != HR_OK) return c;
+    c->kind = fits;
+    if (refused && refused->code != HR_OK) c->refused = *refused;
+    if (c->kind->state_size == 0) return c;
+    c->state = hr_memdup(state, c->kind->state_size);
+    if (!c->state && c->refused.code == HR_OK) (void)hr_no_memory(&c->refused, "a callback");
+    return c;
+}
+
+hr_callback *hr_callback_ref(hr_callback *callback)
+{
+    if (callback && callback != &lost) atomic_fetch_add(&callback->refs, 1);
+    return callback;
+}
+
+void hr_callback_free(hr_callback *callback)
+{
+    if (!callback || callback == &lost || atomic_fetch_sub(&callback->refs, 1) > 1) return;
+    if (callback->state && callback->kind->release) callback->kind->release(callback->state);
+    hr_free(callback->state);
+    hr_free(callback);
+}
+
+static hr_callback_fn *callback_function(const hr_callback_kind *k, hr__moment moment)
+{
+    hr_callback_fn *const fns[] = {
+        [HR__TRAIN_BEGIN] = k->train_begin,
+        [HR__TRAIN_END] = k->train_end,
+        [HR__EPOCH_BEGIN] = k->epoch_begin,
+        [HR__EPOCH_END] = k->epoch_end,
+        [HR__TRAIN_BATCH_BEGIN] = k->train_batch_begin,
+        [HR__TRAIN_BATCH_END] = k->train_batch_end,
+        [HR__TEST_BEGIN] = k->test_begin,
+        [HR__TEST_END] = k->test_end,
+        [HR__TEST_BATCH_BEGIN] = k->test_batch_begin,
+        [HR__TEST_BATCH_END] = k->test_batch_end,
+        [HR__PREDICT_BEGIN] = k->predict_begin,
+        [HR__PREDICT_END] = k->predict_end,
+        [HR__PREDICT_BATCH_BEGIN] = k->predict_batch_begin,
+        [HR__PREDICT_BATCH_END] = k->predict_batch_end,
+    };
+    return fns[moment];
+}
+
+hr_status hr__callbacks_call(hr_callback_list callbacks, hr__moment moment, const hr_callback_call *call, hr_error *err)
+{
+    for (int i = 0; i < callbacks.count; i++) {
+        hr_callback *c = callbacks.callback[i];
+        if (!c) return hr_fail(err, HR_INVALID_ARGUMENT, "models.argument", "callbacks: expected a callback, got NULL");
+        if (c->refused.code != HR_OK) {
+            *err = c->refused;
+            return err->code;
+        }
+        hr_callback_fn *fn = callback_function(c->kind, moment);
+        if (!fn) continue;
+        HR_TRY(hr__descriptor_answer(c->kind->name, "models.callback", fn(c->state, call, err), err));
+    }
+    return HR_OK;
+}
+
+void hr__callbacks_free(hr_callback_list callbacks)
+{
+    for (int i = 0; i < callbacks.count; i++) hr_callback_free(callbacks.callback[i]);
+}

@@ -1,0 +1,242 @@
+/* Training over epochs. */
+#include "train/models/models_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct fitting {
+    hr_model *m;
+    const hr_fit_opts *o;
+    hr_dataset *train, *validation; /* batches; validation may be NULL */
+    hr__function *f;
+    hr__feed d;
+    hr_logs *logs, *batch_logs;
+    hr_callback_call call;
+    int64_t batches; /* of the epoch that is under way */
+    bool rows;       /* the data were single rows */
+    bool ended;      /* the data have, before steps_per_epoch */
+} fitting;
+
+static hr_status fit_split(fitting *t, hr_dataset *data, hr_error *err)
+{
+    const hr_fit_opts *o = t->o;
+    int64_t count = hr_cardinality(data);
+    t->rows = hr_dataset_schema(data)->levels == 0;
+    t->train = data;
+    t->validation = o->validation_data;
+    if (o->validation_split < 0 || o->validation_split >= 1 || isnan(o->validation_split))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "models.validation_split",
+                       "fit: expected a validation_split from 0 to less than 1, got %g", (double)o->validation_split);
+    if (o->validation_split > 0 && !t->validation) {
+        if (!t->rows || count < 0)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "models.validation_split",
+                           "fit: .validation_split is for single rows of a known number, such as those of "
+                           "hr_from_tensor_slices; give .validation_data");
+        const int64_t first = (int64_t)floor((double)count * (1 - (double)o->validation_split));
+        if (first == 0 || first == count)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "models.validation_split",
+                           "fit: %lld rows are too few to split them by %g; give .validation_data", (long long)count,
+                           (double)o->validation_split);
+        t->validation = hr_skip(hr_dataset_ref(data), first);
+        t->train = hr_take(data, first);
+        count = first;
+    }
+    if (t->rows && !o->no_shuffle && count > 1)
+        t->train = o->seed ? hr_shuffle(t->train, count, .seed = o->seed) : hr_shuffle(t->train, count);
+    t->train = hr__batched(t->train, o->batch_size);
+    if (t->validation)
+        t->validation = hr__batched(t->validation, o->validation_batch_size ? o->validation_batch_size : o->batch_size);
+    return HR_OK;
+}
+
+/* Data of a known length, and those of steps_per_epoch, run on from epoch to epoch. */
+static hr_status fit_open(fitting *t, hr_error *err)
+{
+    const hr_fit_opts *o = t->o;
+    const int64_t count = hr_cardinality(t->train), epochs = o->epochs - o->initial_epoch;
+    const bool repeats = o->steps_per_epoch > 0 ? t->rows : count >= 0;
+    hr_dataset *ds = t->train;
+    t->train = NULL;
+    t->d.steps = o->steps_per_epoch > 0 ? o->steps_per_epoch : count >= 0 ? count : -1;
+    HR_TRY(hr__feed_open(&t->d, t->m, ds, repeats ? epochs : 1, err));
+    t->call.steps = t->d.steps;
+    return hr__class_weights(t->m, o->class_weight, &t->d.class_weights, err);
+}
+
+static hr_status fit_batch(fitting *t, hr_error *err)
+{
+    t->call.number = t->batches;
+    t->call.logs = NULL;
+    HR_TRY(hr__callbacks_call(t->o->callbacks, HR__TRAIN_BATCH_BEGIN, &t->call, err));
+    HR_TRY(hr__step_run(t->f, t->d.values, &t->d.class_weights, t->batch_logs, err));
+    t->call.logs = t->batch_logs;
+    return hr__callbacks_call(t->o->callbacks, HR__TRAIN_BATCH_END, &t->call, err);
+}
+
+static hr_status fit_batches(fitting *t, hr_error *err)
+{
+    for (t->batches = 0; (t->d.steps < 0 || t->batches < t->d.steps) && !t->m->stop; t->batches++) {
+        const hr_status st = hr__feed_next(&t->d, err);
+        if (st == HR_END) {
+            t->ended = t->d.steps >= 0;
+            break;
+        }
+        HR_TRY(st);
+        HR_TRY(fit_batch(t, err));
+    }
+    if (t->ended)
+        hr_log_message(
+            HR_WARNING,
+            "model '%s': the data ended after %lld batches of epoch %lld, which wants %lld; the training ends",
+            t->m->name, (long long)t->batches, (long long)t->call.epoch, (long long)t->d.steps);
+    return HR_OK;
+}
+
+static bool validation_due(const hr_fit_opts *o, int64_t epoch)
+{
+    for (int i = 0; i < o->validation_epoch_count; i++)
+        if (o->validation_epochs[i] == epoch + 1) return true;
+    return o->validation_epoch_count == 0 && (epoch + 1) % (o->validation_freq > 0 ? o->validation_freq : 1) == 0;
+}
+
+static hr_status fit_validate(fitting *t, hr_error *err)
+{
+    char key[320];
+    hr_logs *logs = hr__logs_new();
+    hr__evaluation e = {.ds = hr_dataset_ref(t->validation),
+                        .steps = t->o->validation_steps,
+                        .sample_weight = t->o->sample_weight,
+                        .callbacks = t->o->callbacks,
+                        .call = t->call};
+    e.call.logs = NULL;
+    if (!logs) {
+        hr_dataset_unref(e.ds);
+        return hr_no_memory(err, "logs");
+    }
+    hr_status st = hr__evaluate(t->m, &e, logs, err);
+    for (int i = 0; i < hr_logs_count(logs) && st == HR_OK; i++) {
+        (void)snprintf(key, sizeof key, "val_%s", hr_logs_key(logs, i));
+        st = hr_logs_set(t->logs, key, hr_logs_value(logs, i), err);
+    }
+    hr__logs_free(logs);
+    return st;
+}
+
+static hr_status fit_epoch(fitting *t, int64_t epoch, hr_error *err)
+{
+    HR_TRY(hr__function_reset(t->f, err));
+    t->call.epoch = t->call.number = epoch;
+    t->call.logs = NULL;
+    HR_TRY(hr__callbacks_call(t->o->callbacks, HR__EPOCH_BEGIN, &t->call, err));
+    hr__logs_clear(t->batch_logs);
+    HR_TRY(fit_batches(t, err));
+    if (t->batches == 0 && t->ended) return HR_OK;
+    if (t->batches == 0 && !t->m->stop)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "models.empty", "model '%.60s': expected data to train on, got no row",
+                       t->m->name);
+    hr__logs_clear(t->logs);
+    for (int i = 0; i < hr_logs_count(t->batch_logs); i++)
+        HR_TRY(hr_logs_set(t->logs, hr_logs_key(t->batch_logs, i), hr_logs_value(t->batch_logs, i), err));
+    if (t->validation && validation_due(t->o, epoch)) HR_TRY(fit_validate(t, err));
+    t->call.number = epoch;
+    t->call.logs = t->logs;
+    HR_TRY(hr__callbacks_call(t->o->callbacks, HR__EPOCH_END, &t->call, err));
+    return hr__history_add(t->m->history, epoch, t->logs, err);
+}
+
+/* Data of an unknown length begin anew with each epoch. */
+static hr_status fit_restart(fitting *t, int64_t epoch, hr_error *err)
+{
+    if (t->d.steps >= 0 || epoch == t->o->initial_epoch) return HR_OK;
+    const uint64_t seed = hr_random((uint64_t)t->m->body->seed, (uint64_t)epoch);
+    if (hr_iterator_reset(t->d.it, NULL, .seed = t->m->body->seed ? seed : 0) == HR_OK) return HR_OK;
+    *err = *hr_iterator_error(t->d.it);
+    return err->code;
+}
+
+static hr_status fit_epochs(fitting *t, hr_error *err)
+{
+    const hr_fit_opts *o = t->o;
+    HR_TRY(hr__callbacks_call(o->callbacks, HR__TRAIN_BEGIN, &t->call, err));
+    for (int64_t epoch = o->initial_epoch; epoch < o->epochs && !t->m->stop && !t->ended; epoch++) {
+        HR_TRY(fit_restart(t, epoch, err));
+        HR_TRY(fit_epoch(t, epoch, err));
+    }
+    t->call.logs = t->logs;
+    return hr__callbacks_call(o->callbacks, HR__TRAIN_END, &t->call, err);
+}
+
+static hr_status fit_check(const hr_fit_opts *o, hr_error *err)
+{
+    if (o->epochs >= 0 && o->initial_epoch >= 0 && o->batch_size >= 0 && o->steps_per_epoch >= 0 &&
+        o->validation_steps >= 0 && o->validation_batch_size >= 0 && o->validation_freq >= 0)
+        return HR_OK;
+    return hr_fail(
+        err, HR_INVALID_ARGUMENT, "models.argument",
+        "fit: expected epochs, batch sizes, steps and frequencies of 0 (the default) or more, got epochs %lld, "
+        "initial_epoch %lld, batch_size %lld, steps_per_epoch %lld",
+        (long long)o->epochs, (long long)o->initial_epoch, (long long)o->batch_size, (long long)o->steps_per_epoch);
+}
+
+/* Takes `data`. */
+static hr_status fit(fitting *t, hr_dataset *data, hr_error *err)
+{
+    hr_model *m = t->m;
+    const hr_schema *schema;
+    hr_status st = hr__model_begin(m, err);
+    if (st == HR_OK) st = fit_check(t->o, err);
+    if (st == HR_OK) st = hr__data_schema(m, data, &schema, err);
+    if (st == HR_OK && hr_cardinality(data) == 0)
+        st = hr_fail(err, HR_INVALID_ARGUMENT, "models.empty", "model '%.60s': expected data to train on, got no row",
+                     m->name);
+    if (st == HR_OK)
+        st = hr__prepare(m, HR__TRAIN, schema, t->o->sample_weight, t->o->class_weight.count > 0, &t->f, err);
+    if (st == HR_OK && m->compiled.tf_compat && t->o->class_weight.count > 0)
+        for (int i = 0; i < t->f->signature.part.count && st == HR_OK; i++)
+            if (t->f->signature.part.at[i].role == HR__WEIGHT)
+                st = hr_fail(
+                    err, HR_INVALID_ARGUMENT, "models.class_weight",
+                    "fit: class_weight and sample weights together fail in Keras; without .tf_compat they multiply");
+    if (st != HR_OK) {
+        hr_dataset_unref(data);
+        return st;
+    }
+    st = fit_split(t, data, err);
+    if (st == HR_OK) st = fit_open(t, err);
+    return st == HR_OK ? fit_epochs(t, err) : st;
+}
+
+const hr_history *hr_fit_with(hr_model *m, hr_dataset *data, const hr_fit_opts *opts)
+{
+    hr_fit_opts o = HR_OPTIONS(hr_fit_opts, opts);
+    hr_error err = {0};
+    if (o.epochs == 0) o.epochs = 1;
+    fitting t = {.m = m, .o = &o, .logs = hr__logs_new(), .batch_logs = hr__logs_new()};
+    hr_status st = m ? HR_OK : HR_INVALID_ARGUMENT;
+    t.call = (hr_callback_call){.model = m, .epochs = o.epochs, .steps = -1};
+    if (m) {
+        hr__history_free(m->history);
+        m->history = hr__history_new();
+        m->stop = 0;
+        if (!m->history || !t.logs || !t.batch_logs) st = hr_no_memory(&err, "a training");
+    }
+    if (st == HR_OK)
+        st = fit(&t, data, &err);
+    else
+        hr_dataset_unref(data);
+    hr__feed_close(&t.d);
+    hr_dataset_unref(t.train);
+    hr_dataset_unref(t.validation ? t.validation : o.validation_data);
+    hr__callbacks_free(o.callbacks);
+    hr__logs_free(t.logs);
+    hr__logs_free(t.batch_logs);
+    if (m && st != HR_OK) hr__model_failed(m, &err);
+    if (st != HR_OK) return NULL;
+    return hr__history_show(m->history, m->stop != 0);
+}
+
+void hr_model_stop(hr_model *m)
+{
+    if (m) m->stop = 1;
+}

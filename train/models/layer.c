@@ -1,0 +1,362 @@
+/* A layer: its kind, arguments and variables; what the kit gives to kinds; one call of a layer in a graph. */
+#include "base/descriptor.h"
+#include "train/models/models_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LAYER_CONSTRAINTS = 16, LAYER_TEXT = 512 };
+
+/* A call with what only the library knows of it. */
+typedef struct placing {
+    hr_layer_call call;                         /* first, so that the kit finds the rest */
+    hr_layer *owner;                            /* has the variables: of a layer within another one, that one */
+    char around[LAYER_TEXT], scope[LAYER_TEXT]; /* the scopes around the layer's own, and that */
+    bool recording;                             /* the first call: its variables are noted */
+    struct {
+        char name[64];
+        hr_constraint constraint;
+    } constrained[LAYER_CONSTRAINTS];
+    int constraints;
+} placing;
+
+static placing *placing_of(hr_layer_call *c) { return (placing *)(void *)c; }
+
+void *hr__list_add(void *list, size_t size)
+{
+    HR__LIST(char) *l = list;
+    if (l->count == l->capacity) {
+        const int capacity = l->capacity ? 2 * l->capacity : 4;
+        char *grown = hr_realloc(l->at, (size_t)capacity * size);
+        if (!grown) return NULL;
+        l->at = grown;
+        l->capacity = capacity;
+    }
+    return memset(l->at + (size_t)l->count++ * size, 0, size);
+}
+
+/* ---- the object ---- */
+
+static const hr__descriptor_kind layer_kinds = {
+    .what = "layer",
+    .status = HR_FAILED_PRECONDITION,
+    .error = "models.layer_abi",
+    .version = HR_LAYER_ABI,
+    .size = sizeof(hr_layer_kind),
+    .min_size = offsetof(hr_layer_kind, traits),
+};
+
+/* What stands in for a layer that there is no memory for. */
+static hr_layer lost = {.error = {.code = HR_RESOURCE_EXHAUSTED,
+                                  .kind = "memory",
+                                  .record = -1,
+                                  .line = -1,
+                                  .offset = -1,
+                                  .length = -1,
+                                  .compressed_offset = -1,
+                                  .column = -1,
+                                  .text = "no memory for a layer"}};
+
+static void layer_drop_config(hr_layer *layer)
+{
+    if (layer->config && layer->kind && layer->kind->release) layer->kind->release(layer->config);
+    hr_free(layer->config);
+}
+
+void hr__layer_free(hr_layer *layer)
+{
+    if (!layer || layer == &lost) return;
+    layer_drop_config(layer);
+    for (int i = 0; i < layer->variables.count; i++) {
+        hr_free(layer->variables.at[i].name);
+        hr_free(layer->variables.at[i].title);
+    }
+    hr_free(layer->variables.at);
+    hr_free(layer->name);
+    hr_free(layer->scope);
+    hr_free(layer);
+}
+
+static hr_status layer_check(hr_layer *layer, const hr_layer_kind *given, const hr_layer_common *common)
+{
+    const void *fits;
+    hr_error *err = &layer->error;
+    HR_TRY(hr__descriptor_fit(&layer_kinds, given, &layer->own_kind, &fits, err));
+    layer->kind = fits;
+    if (!layer->kind->name || !layer->kind->call)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "models.layer_abi", "layer: expected a kind with a name and a call");
+    if (common && common->name && !*common->name)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "models.name", "layer: expected a name, got \"\"");
+    return HR_OK;
+}
+
+hr_layer *hr_layer_new(const hr_layer_kind *kind, const void *config, const hr_layer_common *common)
+{
+    hr_layer *layer = hr_calloc(1, sizeof *layer);
+    if (!layer) return &lost;
+    layer->output_shape.rank = -1;
+    hr_status st = layer_check(layer, kind, common);
+    if (st == HR_OK && layer->kind->config_size) {
+        layer->config = hr_memdup(config, layer->kind->config_size);
+        if (!layer->config) st = hr_no_memory(&layer->error, "a layer");
+    }
+    if (common) {
+        layer->frozen = common->not_trainable;
+        layer->activity = common->activity_regularizer;
+        layer->name = hr_strdup(common->name);
+        if (common->name && !layer->name && st == HR_OK) st = hr_no_memory(&layer->error, "a layer");
+    }
+    if (st == HR_OK && layer->kind->check) {
+        st = hr__descriptor_answer(layer->kind->name, "models.layer", layer->kind->check(layer->config, &layer->error),
+                                   &layer->error);
+        if (st != HR_OK)
+            hr_error_prefix(&layer->error, "layer '%.60s' (%.60s): ", layer->name ? layer->name : "",
+                            layer->kind->name);
+    }
+    if (st != HR_OK) layer->error.code = st;
+    return layer;
+}
+
+const char *hr_layer_name(const hr_layer *layer) { return layer && layer->name ? layer->name : ""; }
+const hr_layer_kind *hr_layer_kind_of(const hr_layer *layer) { return layer ? layer->kind : NULL; }
+const void *hr_layer_config(const hr_layer *layer) { return layer ? layer->config : NULL; }
+
+hr_shape hr_layer_output_shape(const hr_layer *layer) { return layer ? layer->output_shape : (hr_shape){.rank = -1}; }
+
+void hr_layer_freeze(hr_layer *layer, bool frozen)
+{
+    if (layer && layer != &lost) layer->frozen = frozen;
+}
+
+/* ---- for kinds ---- */
+
+const char *hr_layer_scope(const hr_layer_call *c) { return ((const placing *)(const void *)c)->scope; }
+
+hr_node hr_layer_fail(hr_layer_call *c, const char *kind, const char *format, ...)
+{
+    char text[LAYER_TEXT];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return hr_node_fail(c->graph, HR_INVALID_ARGUMENT, kind, "%s", text);
+}
+
+static hr_dtype layer_type(const hr_layer_call *c)
+{
+    const hr_dtype type = c->inputs > 0 ? hr_node_dtype(c->input[0]) : HR_FLOAT;
+    return type == HR_DOUBLE || type == HR_HALF || type == HR_BFLOAT16 ? type : HR_FLOAT;
+}
+
+hr_node hr_layer_weight_with(hr_layer_call *c, const char *name, hr_shape shape, const hr_layer_weight_opts *opts)
+{
+    const hr_layer_weight_opts o = HR_OPTIONS(hr_layer_weight_opts, opts);
+    hr_variable_scope(c->graph, hr_layer_scope(c));
+    const int before = hr_graph_variables(c->graph);
+    const hr_node weight = hr_get_variable(c->graph, name, layer_type(c), shape, .initializer = o.initializer,
+                                           .not_trainable = o.not_trainable);
+    const bool costs = (o.regularizer.l1 != 0 || o.regularizer.l2 != 0) && hr_graph_variables(c->graph) > before;
+    if (costs) hr_layer_loss(c, hr_regularization_loss(weight, o.regularizer));
+    hr_scope_end(c->graph);
+    if (o.constraint.apply) hr_layer_constrain(c, name, o.constraint);
+    return weight;
+}
+
+void hr_layer_constrain(hr_layer_call *c, const char *name, hr_constraint constraint)
+{
+    placing *p = placing_of(c);
+    if (!p->recording || !constraint.apply) return;
+    if (p->constraints == LAYER_CONSTRAINTS) {
+        hr_layer_fail(c, "models.layer", "expected at most %d weights with a constraint", LAYER_CONSTRAINTS);
+        return;
+    }
+    (void)snprintf(p->constrained[p->constraints].name, sizeof p->constrained->name, "%s", name);
+    p->constrained[p->constraints++].constraint = constraint;
+}
+
+static hr_status layer_note(hr_layer *owner, const hr_variable_info *variable, bool state)
+{
+    hr__layer_variable *v = HR__LIST_ADD(&owner->variables);
+    if (!v) return HR_RESOURCE_EXHAUSTED;
+    v->name = hr_strdup(variable->name);
+    v->title = hr_strdup(variable->name);
+    v->trainable = (variable->sets & HR_TRAINABLE_VARIABLES) != 0;
+    v->state = state;
+    return v->name && v->title ? HR_OK : HR_RESOURCE_EXHAUSTED;
+}
+
+hr_node hr_layer_state(hr_layer_call *c, const char *name, hr_dtype dtype, hr_shape shape)
+{
+    placing *p = placing_of(c);
+    hr_variable_scope(c->graph, p->scope);
+    const hr_node state =
+        hr_get_variable(c->graph, name, dtype, shape, .initializer = hr_zeros(), .not_trainable = true);
+    hr_scope_end(c->graph);
+    const hr_variable_info *info = hr_variable_of(state);
+    if (p->recording && info && layer_note(p->owner, info, true) != HR_OK)
+        return hr_node_fail(c->graph, HR_RESOURCE_EXHAUSTED, "memory", "no memory for a layer");
+    return state;
+}
+
+void hr_layer_update(hr_layer_call *c, hr_node op) { hr_add_to_collection(c->graph, "update_ops", op); }
+void hr_layer_loss(hr_layer_call *c, hr_node loss) { hr_add_to_collection(c->graph, "regularization_losses", loss); }
+
+const char *hr_activation_kept(const char *activation)
+{
+    for (int i = 0; activation && hr_activation_name_at(i); i++)
+        if (strcmp(hr_activation_name_at(i), activation) == 0) return hr_activation_name_at(i);
+    return activation;
+}
+
+hr_status hr_activation_check(const char *activation, hr_error *err)
+{
+    const char *names[64];
+    int count = 0;
+    if (!activation || hr_activation_named(activation)) return HR_OK;
+    while (count < 64 && hr_activation_name_at(count)) {
+        names[count] = hr_activation_name_at(count);
+        count++;
+    }
+    const char *near = hr_suggest(activation, names, count);
+    return hr_fail(err, HR_INVALID_ARGUMENT, "models.activation", "activation: unknown name \"%.60s\"%s%s%s",
+                   activation, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+/* ---- a call ---- */
+
+/* Whether it has as many inputs as the kind takes, of a rank that it takes; else the graph fails. */
+static bool layer_inputs_fit(placing *p)
+{
+    const hr_layer_kind *kind = p->call.layer->kind;
+    hr_layer_call *c = &p->call;
+    const int most = kind == &hr__input_kind ? 0 : kind->max_inputs ? kind->max_inputs : 1;
+    char text[128];
+    if ((kind->traits & HR_LAYER_MERGES) ? c->inputs < 2 : c->inputs > most) {
+        hr_layer_fail(c, "models.inputs", "expected %s, got %d",
+                      (kind->traits & HR_LAYER_MERGES) ? "2 inputs or more" : "fewer inputs", c->inputs);
+        return false;
+    }
+    for (int i = 0; i < c->inputs; i++) {
+        const hr_shape shape = hr_node_shape(c->input[i]);
+        if (!hr_node_exists(c->input[i])) return false;
+        if (shape.rank < 0 ||
+            ((!kind->min_rank || shape.rank >= kind->min_rank) && (!kind->max_rank || shape.rank <= kind->max_rank)))
+            continue;
+        hr_layer_fail(c, "models.rank", "expected an input of rank %d%s, with the batch, got %s",
+                      kind->min_rank ? kind->min_rank : kind->max_rank,
+                      kind->min_rank == kind->max_rank ? ""
+                      : kind->min_rank                 ? " or more"
+                                                       : " or less",
+                      hr_shape_text(shape, text, sizeof text));
+        return false;
+    }
+    return true;
+}
+
+/* Runs the kind's call; its result is output[0]. */
+static hr_node layer_run(placing *p)
+{
+    hr_layer_call *c = &p->call;
+    const hr_layer_kind *kind = c->layer->kind;
+    c->outputs = 1;
+    if (!layer_inputs_fit(p)) return hr_failed_node(c->graph);
+    if (kind->traits & HR_LAYER_KEEPS_MASK) c->output_mask[0] = c->mask[0];
+    const hr_node result = kind->call(c, c->layer->config);
+    c->output[0] = result;
+    return result;
+}
+
+hr_node hr_layer_inner(hr_layer_call *c, const hr_layer *inner, const char *name, const hr_node *input, int inputs,
+                       const hr_node *mask, hr_layer_call *of)
+{
+    static const hr_node no_masks[HR_MAX_LAYER_INPUTS];
+    placing *outer = placing_of(c);
+    placing p = {.call = {.graph = c->graph,
+                          .layer = inner,
+                          .config = inner->config,
+                          .inputs = inputs,
+                          .input = input,
+                          .mask = mask ? mask : no_masks,
+                          .training = c->training,
+                          .frozen = c->frozen || inner->frozen},
+                 .owner = outer->owner,
+                 .recording = outer->recording};
+    if (inner->error.code != HR_OK)
+        return hr_node_fail(c->graph, inner->error.code, inner->error.kind, "%s", inner->error.text);
+    (void)snprintf(p.scope, sizeof p.scope, "%s", name ? name : outer->scope);
+    if (name) hr_variable_scope(c->graph, outer->scope);
+    const hr_node result = layer_run(&p);
+    if (name) hr_scope_end(c->graph);
+    for (int i = 0; i < p.constraints; i++) hr_layer_constrain(c, p.constrained[i].name, p.constrained[i].constraint);
+    if (of) *of = p.call;
+    return result;
+}
+
+/* The variables that the first call has made; those that are states were noted before. */
+static hr_status layer_note_variables(placing *p, int before)
+{
+    hr_layer *layer = p->owner;
+    for (int i = before; i < hr_graph_variables(p->call.graph); i++) {
+        const hr_variable_info *variable = hr_graph_variable(p->call.graph, i);
+        bool known = false;
+        for (int k = 0; k < layer->variables.count; k++)
+            known |= strcmp(layer->variables.at[k].name, variable->name) == 0;
+        if (!known) HR_TRY(layer_note(layer, variable, false));
+    }
+    for (int k = 0; k < layer->variables.count; k++) {
+        const char *last = strrchr(layer->variables.at[k].name, '/');
+        for (int i = 0; i < p->constraints && last; i++)
+            if (strcmp(last + 1, p->constrained[i].name) == 0)
+                layer->variables.at[k].constraint = p->constrained[i].constraint;
+    }
+    return HR_OK;
+}
+
+static void layer_add_activity(const hr_layer *layer, hr_layer_call *c)
+{
+    if (layer->activity.l1 == 0 && layer->activity.l2 == 0) return;
+    const hr_node y = c->output[0];
+    const hr_node rows = hr_cast_to(hr_gather(hr_shape_of(y), hr_scalar(c->graph, HR_INT32, 0), 0), hr_node_dtype(y));
+    hr_layer_loss(c, hr_div(hr_regularization_loss(y, layer->activity), rows));
+}
+
+/* The scope of a layer within models: "inner/a" is "a" within "inner". */
+static void layer_split_scope(const hr_layer *layer, placing *p)
+{
+    const char *last = strrchr(layer->scope, '/');
+    (void)snprintf(p->scope, sizeof p->scope, "%s", last ? last + 1 : layer->scope);
+    (void)snprintf(p->around, sizeof p->around, "%.*s", last ? (int)(last - layer->scope) : 0, layer->scope);
+}
+
+int hr__layer_place(hr_layer *layer, hr_graph *g, const hr__at *inputs, int count, bool training, hr__at *out)
+{
+    hr_node nodes[HR_MAX_LAYER_INPUTS], masks[HR_MAX_LAYER_INPUTS];
+    placing p = {.call = {.graph = g,
+                          .layer = layer,
+                          .config = layer->config,
+                          .inputs = count,
+                          .input = nodes,
+                          .mask = masks,
+                          .training = training,
+                          .frozen = layer->frozen_now},
+                 .owner = layer,
+                 .recording = !layer->called && !hr__layer_model(layer)};
+    for (int i = 0; i < count; i++) {
+        nodes[i] = inputs[i].node;
+        masks[i] = inputs[i].mask;
+    }
+    layer_split_scope(layer, &p);
+    const int before = hr_graph_variables(g);
+    const bool scoped = !hr__layer_model(layer); /* the layers of a model have their own */
+    if (scoped) hr_variable_scope(g, p.around, .reuse = HR_AUTO_REUSE);
+    layer_run(&p);
+    if (!hr_graph_error(g)) layer_add_activity(layer, &p.call);
+    if (scoped) hr_scope_end(g);
+    if (hr_graph_error(g)) return -1;
+    if (p.recording && layer_note_variables(&p, before) != HR_OK) return -1;
+    layer->called = true;
+    for (int i = 0; i < p.call.outputs; i++) out[i] = (hr__at){p.call.output[i], p.call.output_mask[i]};
+    if (layer->output_shape.rank < 0) layer->output_shape = hr_node_shape(out[0].node);
+    return p.call.outputs;
+}

@@ -1,0 +1,147 @@
+/* Headrace, the layer kit, for new kinds of layers of models. The library's own kinds and those of users need this header
+ * alone. A kind is one file: its arguments, the nodes that it makes, a descriptor, and last the constructor that users
+ * call. The comment at the end of this file is a complete example.
+ *
+ * A layer makes nodes by the calls that everybody has: hr_dense, hr_conv2d, hr_matmul. A model calls it once for each
+ * graph that it needs, for training, for evaluation and for predictions, and again where the layer is shared. Weights are
+ * the variables that it makes by hr_layer_weight or by such calls with hr_layer_scope's name: made by the first
+ * call, found by later ones.
+ *
+ * HR_LAYER_ABI is the version of the descriptor and of all declarations here. */
+#ifndef HR_LAYER_H
+#define HR_LAYER_H
+
+#include <headrace/layers.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this kit. */
+enum { HR_LAYER_ABI = 1 };
+/* The max number of inputs and of outputs of a layer. */
+enum { HR_MAX_LAYER_INPUTS = 64, HR_MAX_LAYER_OUTPUTS = 8 };
+
+typedef struct hr_layer hr_layer;
+
+/* What models must know of a kind. */
+typedef enum hr_layer_traits {
+    HR_LAYER_MERGES = 1,      /* takes two inputs or more; others take one, unless .max_inputs says so */
+    HR_LAYER_KEEPS_MASK = 2,  /* its output has the mask of its input. Default: it has none */
+    HR_LAYER_READS_BATCH = 4, /* needs to know the number of rows of a batch: it has states between batches */
+    HR_LAYER_TAKES_IDS = 8,   /* whole numbers stay what they are, such as those of an embedding */
+} hr_layer_traits;
+
+/* One call of a layer: what it reads, and where it says what it made. */
+typedef struct hr_layer_call {
+    hr_graph *graph;
+    const hr_layer *layer;
+    const void *config; /* the kind's own arguments */
+    int inputs;
+    const hr_node *input;
+    const hr_node *mask; /* for each input a bool [n, steps] of the steps that count; no node: all do */
+    bool training;       /* the graph is for training */
+    bool frozen;         /* optimizers leave its weights alone; a batch normalization then uses its moving averages */
+    /* What it makes besides its result: further outputs, and masks of outputs, where the traits do not say them. */
+    int outputs; /* set to 1 before the call */
+    hr_node output[HR_MAX_LAYER_OUTPUTS];
+    hr_node output_mask[HR_MAX_LAYER_OUTPUTS];
+} hr_layer_call;
+
+/* A kind of layer: its arguments and what it makes. */
+typedef struct hr_layer_kind {
+    struct {
+        uint32_t abi_version, struct_size;
+    } head;           /* HR_LAYER_HEAD */
+    const char *name; /* as the class in Keras, "Dense": layers without a name are called "dense", "dense_1", ... */
+    size_t config_size;
+    /* Makes the nodes and gives the result: output[0]. It need not set that. A failure is a failed node (hr_node_fail),
+     * whose message begins with the layer's name and kind. */
+    hr_node (*call)(hr_layer_call *c, void *config);
+    unsigned traits;
+    int max_inputs;         /* default 1; with HR_LAYER_MERGES any number */
+    int min_rank, max_rank; /* of its inputs, with the batch; 0: any. Another rank is refused, "models.rank" */
+    /* Refuses arguments, when the layer is made; NULL: all are taken. Messages name the argument and its value. */
+    hr_status (*check)(const void *config, hr_error *err);
+    void (*release)(void *config); /* frees what the arguments own; NULL: nothing */
+    /* Layers within it, such as that of a wrapper, by number; NULL: none. */
+    hr_layer *(*inner)(const void *config, int i);
+} hr_layer_kind;
+
+#define HR_LAYER_HEAD                                                                                                  \
+    {                                                                                                                  \
+        HR_LAYER_ABI, sizeof(hr_layer_kind)                                                                            \
+    }
+
+/* A limit that each update of a weight keeps: tf.keras.constraints. Zeroed: none. */
+typedef struct hr_constraint hr_constraint;
+struct hr_constraint {
+    hr_node (*apply)(const hr_constraint *self, hr_node weight); /* the value that it becomes */
+    double low, high, rate;
+    int axis;
+};
+HR_API hr_constraint hr_max_norm(double max, int axis); /* w * min(1, max / norm), of norms along an axis */
+HR_API hr_constraint hr_non_neg(void);                  /* what is below 0 becomes 0 */
+HR_API hr_constraint hr_unit_norm(int axis);
+HR_API hr_constraint hr_min_max_norm(double min, double max, double rate, int axis);
+
+/* The options of every layer, at the beginning of its options after struct_size. */
+#define HR_LAYER_OPTIONS                                                                                               \
+    const char *name;                    /* default: the kind's, with a number if it is taken in its model. Copied */  \
+    bool not_trainable;                  /* optimizers leave its weights alone; hr_layer_freeze does so later */       \
+    hr_regularizer activity_regularizer; /* the cost of its output, divided by the number of rows */
+typedef struct hr_layer_common {
+    const char *name;
+    bool not_trainable;
+    hr_regularizer activity_regularizer;
+} hr_layer_common;
+#define HR_LAYER_COMMON(opts) (&(hr_layer_common){(opts)->name, (opts)->not_trainable, (opts)->activity_regularizer})
+
+/* Gives a layer of `kind`, which is borrowed for ever, with a copy of `config`, which it then owns (takes what it owns).
+ * Never NULL. It keeps the first error: of kind->check, of a descriptor of another version, "models.layer_abi"; it comes
+ * out of the model that it is put into. */
+HR_API hr_layer *hr_layer_new(const hr_layer_kind *kind, const void *config, const hr_layer_common *common);
+
+/* The layer's scope within its model: what a call that makes weights takes as its .name. */
+HR_API const char *hr_layer_scope(const hr_layer_call *c);
+
+/* An argument of a weight. */
+typedef struct hr_layer_weight_opts {
+    size_t struct_size;
+    hr_initializer initializer; /* default: Glorot's uniform */
+    hr_regularizer regularizer;
+    hr_constraint constraint;
+    bool not_trainable; /* such as a moving average */
+} hr_layer_weight_opts;
+/* A weight "SCOPE/NAME" of the type of the first input, or float: the handle of a variable. */
+HR_API hr_node hr_layer_weight_with(hr_layer_call *c, const char *name, hr_shape shape,
+                                    const hr_layer_weight_opts *opts);
+#define hr_layer_weight(...)                                                                                           \
+    HR_CALL3_(hr_layer_weight_with, hr_layer_weight_opts, __VA_ARGS__, .struct_size = sizeof(hr_layer_weight_opts))
+/* The weight of that name, which a call such as hr_dense has made, keeps to this limit. */
+HR_API void hr_layer_constrain(hr_layer_call *c, const char *name, hr_constraint constraint);
+/* A variable "SCOPE/NAME" that is no weight and keeps its value from batch to batch: 0 at first and after
+ * hr_reset_states. */
+HR_API hr_node hr_layer_state(hr_layer_call *c, const char *name, hr_dtype dtype, hr_shape shape);
+/* `op` runs whenever the graph does, such as an assignment to a state. */
+HR_API void hr_layer_update(hr_layer_call *c, hr_node op);
+/* Adds a scalar to the loss of the model (add_loss). */
+HR_API void hr_layer_loss(hr_layer_call *c, hr_node loss);
+/* Calls a layer within this one: its variables are in SCOPE/`name`, or in SCOPE itself if `name` is NULL. Gives its
+ * result; all of its outputs and masks are in *of, unless NULL. */
+HR_API hr_node hr_layer_inner(hr_layer_call *c, const hr_layer *inner, const char *name, const hr_node *input,
+                              int inputs, const hr_node *mask, hr_layer_call *of);
+/* The kind of a layer, its own arguments and its name ("" where it has none yet), for wrappers. Borrow from it. */
+HR_API const hr_layer_kind *hr_layer_kind_of(const hr_layer *layer);
+HR_API const void *hr_layer_config(const hr_layer *layer);
+/* A failed node: the model's error, whose text is "layer 'NAME' (KIND): ...". */
+HR_API hr_node hr_layer_fail(hr_layer_call *c, const char *kind, const char *format, ...) HR_PRINTF(3, 4);
+/* The same name, which lives for ever, if it is that of an activation; another one as it is: what a constructor keeps in
+ * its arguments, and check then refuses by hr_activation_check. NULL: NULL. */
+HR_API const char *hr_activation_kept(const char *activation);
+HR_API hr_status hr_activation_check(const char *activation, hr_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
