@@ -150,7 +150,10 @@ hr_status hr_compile_with(hr_model *m, const hr_compile_opts *opts)
         hr_optimizer_free(o.optimizer);
         return HR_INVALID_ARGUMENT;
     }
-    hr__compiled c = {.optimizer = o.optimizer ? o.optimizer : hr_rmsprop(0.001f), .tf_compat = o.tf_compat};
+    hr__compiled c = {.optimizer = o.optimizer ? o.optimizer : hr_rmsprop(0.001f, .keras = true),
+                      .schedule = o.schedule,
+                      .schedule_user = o.schedule_user,
+                      .tf_compat = o.tf_compat};
     hr_status st = hr__model_begin(m, &err);
     if (st == HR_OK && hr_optimizer_error(c.optimizer)) {
         err = *hr_optimizer_error(c.optimizer);

@@ -163,6 +163,7 @@ static hr_status fit_epochs(fitting *t, hr_error *err)
         HR_TRY(fit_restart(t, epoch, err));
         HR_TRY(fit_epoch(t, epoch, err));
     }
+    HR_TRY(hr__optimizer_end(t->f, err));
     t->call.logs = t->logs;
     return hr__callbacks_call(o->callbacks, HR__TRAIN_END, &t->call, err);
 }

@@ -13,6 +13,7 @@ void hr__function_free(hr__function *f)
     hr_session_free(f->session);
     hr_graph_free(f->graph);
     hr__signature_clear(&f->signature);
+    hr_optimizer_variables_clear(&f->optimizer);
     for (int i = 0; i < f->keys.count; i++) hr_free(f->keys.at[i]);
     hr_free(f->keys.at);
     hr_free(f->feeds.at);
@@ -166,8 +167,9 @@ static hr_status function_begin(hr_model *m, hr__function *f, hr_error *err)
         if (!(v->sets & HR_LOCAL_VARIABLES) && m->compiled.begun) continue;
         HR_TRY(hr_session_run(f->session, NULL, 0, &init, 1, NULL, err));
     }
-    if (f->phase == HR__TRAIN) m->compiled.begun = true;
-    return HR_OK;
+    if (f->phase != HR__TRAIN) return HR_OK;
+    m->compiled.begun = true;
+    return hr__optimizer_set_rate(m, f, err);
 }
 
 static hr_status function_open(hr_model *m, hr__function *f, hr_error *err)

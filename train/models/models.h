@@ -207,12 +207,18 @@ typedef struct hr_metric_list {
     ((hr_metric_list){(const hr_output_metric[]){__VA_ARGS__},                                                         \
                       (int)(sizeof((const hr_output_metric[]){__VA_ARGS__}) / sizeof(hr_output_metric))})
 
+/* A learning rate as a function of the step, which is an int64 scalar, from 0: a float scalar, such as that of
+ * hr_exponential_decay (optimizers.h). Called once for each graph. */
+typedef hr_node hr_schedule_fn(hr_node step, void *user);
+
 typedef struct hr_compile_opts {
     size_t struct_size;
-    hr_optimizer *optimizer; /* default: Keras's RMSprop, 0.001. Taken */
-    const char *loss;        /* of every output, by name; a class's name or a function's, as hr_keras_loss */
-    bool from_logits;        /* of that loss */
-    hr_loss_list losses;     /* of each output instead; copied */
+    hr_optimizer *optimizer;  /* default: hr_rmsprop(0.001f, .keras = true). Taken */
+    hr_schedule_fn *schedule; /* the learning rate in place of the optimizer's number */
+    void *schedule_user;
+    const char *loss;    /* of every output, by name; a class's name or a function's, as hr_keras_loss */
+    bool from_logits;    /* of that loss */
+    hr_loss_list losses; /* of each output instead; copied */
     hr_string_list metrics, weighted_metrics; /* of every output, by name */
     hr_metric_list metric_list;               /* after these: with options, of one output */
     /* Does as Keras does, also where it is wrong: class weights and sample weights together are refused; labels [n, 1]

@@ -125,6 +125,8 @@ typedef struct hr__metric {
 /* What hr_compile was told, copied. */
 typedef struct hr__compiled {
     hr_optimizer *optimizer;
+    hr_schedule_fn *schedule;
+    void *schedule_user;
     /* As they were told; for each output they are found when the model is built. */
     HR__LIST(hr__loss *) given_losses;
     HR__LIST(hr__metric *) given_metrics;
@@ -133,7 +135,9 @@ typedef struct hr__compiled {
     HR__LIST(hr__metric *) metrics; /* in the order of the logs; owned */
     bool resolved;
     bool tf_compat;
-    bool begun; /* the optimizer's variables have their initial values */
+    bool begun;          /* the optimizer's variables have their initial values */
+    bool new_rate_given; /* hr_model_set_learning_rate before the first step */
+    double new_rate;
 } hr__compiled;
 
 struct hr_model {
@@ -216,7 +220,10 @@ struct hr__function {
     HR__LIST(char *) keys;
     int results; /* how many fetches are given */
     hr_callable *run;
-    hr_node reset; /* of metrics */
+    hr_node reset;                    /* of metrics */
+    hr_optimizer_variables optimizer; /* of training: what the optimizer has made */
+    hr_node rate;                     /* the learning rate of the next step */
+    hr_node averages;                 /* gives the weights their averages; no node: there are none */
     hr_callable *resetting;
 };
 /* Gives the function for data of that signature: the one that the model has, or a new one, which takes the signature. */
@@ -283,6 +290,12 @@ hr_status hr__evaluate(hr_model *m, hr__evaluation *e, hr_logs *logs, hr_error *
 hr__history *hr__history_new(void);
 hr_status hr__history_add(hr__history *h, int64_t epoch, const hr_logs *logs, hr_error *err);
 const hr_history *hr__history_show(hr__history *h, bool interrupted);
+
+/* ---- the optimizer's state (optimizer_state.c) ---- */
+/* The rate that was set before the training had its graph. */
+hr_status hr__optimizer_set_rate(hr_model *m, hr__function *f, hr_error *err);
+/* At the end of a fit: weights that have averages become these. */
+hr_status hr__optimizer_end(hr__function *f, hr_error *err);
 
 /* ---- logs (logs.c) ---- */
 hr_logs *hr__logs_new(void);

@@ -272,13 +272,34 @@ static hr_status add_constraints(hr__function *f, const trained *t, hr_node step
     return st;
 }
 
+/* The optimizer's step; with a schedule its rate is a node of the number of steps. */
+static hr_node optimizer_step(hr_model *m, hr__function *f, hr_node loss, const trained *t)
+{
+    hr_minimize_opts o = {.struct_size = sizeof o,
+                          .var_list = t->variables.at,
+                          .var_count = t->variables.count,
+                          .variables = &f->optimizer};
+    hr_optimizer *optimizer = hr_optimizer_ref(m->compiled.optimizer);
+    if (m->compiled.schedule) {
+        o.global_step = hr_get_variable(f->graph, "optimizer/iteration", HR_INT64, HR_SCALAR, .initializer = hr_zeros(),
+                                        .not_trainable = true);
+        f->rate = m->compiled.schedule(hr_identity(o.global_step), m->compiled.schedule_user);
+        optimizer = hr_optimizer_with_rate(optimizer, f->rate);
+    }
+    const hr_node step = hr_minimize_with(optimizer, loss, &o);
+    if (!m->compiled.schedule) f->rate = f->optimizer.learning_rate;
+    for (int i = 0; i < f->optimizer.count && !f->averages.graph; i++)
+        if (strcmp(f->optimizer.slot[i].name, "average") == 0)
+            f->averages = hr_overwrite_with_averages(f->graph, &f->optimizer);
+    return hr_target(step);
+}
+
 hr_status hr__add_training(hr_model *m, hr__function *f, hr_node loss, hr_error *err)
 {
     trained t = {.f = f};
     hr_status st = hr__each_weight(m, trained_step, &t);
     if (st == HR_OK && t.variables.count > 0) {
-        const hr_node step = hr_target(hr_minimize(hr_optimizer_ref(m->compiled.optimizer), loss,
-                                                   .var_list = t.variables.at, .var_count = t.variables.count));
+        const hr_node step = optimizer_step(m, f, loss, &t);
         st = hr__function_fetch(f, step, NULL, err);
         if (st == HR_OK) st = add_constraints(f, &t, step, err);
     }

@@ -102,6 +102,27 @@ static hr_optimizer *fresh(void)
     return o;
 }
 
+hr_optimizer *hr_optimizer_with_rate(hr_optimizer *optimizer, hr_node learning_rate)
+{
+    if (!optimizer || !optimizer->kind) return optimizer;
+    hr_optimizer *o = hr_memdup(optimizer, sizeof *o);
+    if (o) {
+        size_t size = 1;
+        for (const char *x = optimizer->excluded; x && *x; x += strlen(x) + 1) size += strlen(x) + 1;
+        atomic_init(&o->references, 1);
+        o->common.learning_rate_node = learning_rate;
+        if (o->common.name) o->common.name = o->own_name;
+        if (optimizer->kind == &optimizer->own_kind) o->kind = &o->own_kind;
+        o->excluded = optimizer->excluded ? hr_memdup(optimizer->excluded, size) : NULL;
+    }
+    if (o && optimizer->excluded && !o->excluded) {
+        hr_optimizer_free(o);
+        o = NULL;
+    }
+    hr_optimizer_free(optimizer);
+    return o ? o : &no_memory;
+}
+
 static void optimizer_describe(hr_optimizer *o)
 {
     const char *generation = o->common.v1 ? ", v1" : o->common.keras ? ", keras" : "";

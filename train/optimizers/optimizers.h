@@ -24,6 +24,9 @@ HR_API hr_optimizer *hr_optimizer_ref(hr_optimizer *optimizer);           /* giv
 HR_API void hr_optimizer_free(hr_optimizer *optimizer);                   /* drops a reference. NULL: nothing */
 HR_API const hr_error *hr_optimizer_error(const hr_optimizer *optimizer); /* NULL: none. Borrows */
 HR_API const char *hr_optimizer_kind_of(const hr_optimizer *optimizer);   /* "Adagrad"; "" after an error */
+/* An optimizer with all parameters of this one (takes it) and a learning rate node, such as a schedule, in place of its
+ * number. */
+HR_API hr_optimizer *hr_optimizer_with_rate(hr_optimizer *optimizer, hr_node learning_rate);
 /* The kind with all its parameters: "Adagrad(learning_rate=0.05, decay=0, initial_accumulator_value=0.1, ...)". Equal
  * texts mean parameters that are equal to 9 digits; a learning rate node is not shown. Borrows from the optimizer. */
 HR_API const char *hr_optimizer_text(const hr_optimizer *optimizer);
