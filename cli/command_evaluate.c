@@ -11,13 +11,18 @@ static bool is_count(const char *name) { return strcmp(name, "rows") == 0 || str
 
 static void evaluate_print_text(const hr_training *t)
 {
+    int width = 22;
+    for (int i = 0; i < hr_training_results(t); i++) {
+        const int size = (int)strlen(hr_training_result_name(t, i));
+        if (size > width) width = size;
+    }
     for (int i = 0; i < hr_training_results(t); i++) {
         const char *name = hr_training_result_name(t, i);
         const double value = hr_training_result(t, name);
         if (is_count(name))
-            printf("  %-22s %10s\n", name, with_commas((int64_t)value));
+            printf("  %-*s %10s\n", width, name, with_commas((int64_t)value));
         else
-            printf("  %-22s %10.5f\n", name, value);
+            printf("  %-*s %10.5f\n", width, name, value);
     }
 }
 

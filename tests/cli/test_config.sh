@@ -57,6 +57,9 @@ it_refuses_mistakes_in_the_model() {
     wrong 's/{ftrl: {learning_rate: 0.2}}/{ftrl: {learning_rat: 0.2}}/' "did you mean 'learning_rate'?"
     wrong 's/{ftrl: {learning_rate: 0.2}}/{ftrl: {learning_rate: fast}}/' "\"fast\""
     wrong 's/indicator origin,/indicator orign,/' "did you mean 'origin'?"
+    wrong 's/estimator: dnn_linear_combined_classifier/&\n  warm_start_from: {ckpt_to_initialize: old}/' \
+        "did you mean 'ckpt_to_initialize_from'?" 54
+    wrong 's/estimator: dnn_linear_combined_classifier/estimator: rnn_clasifier/' "did you mean 'rnn_classifier'?"
     wrong 's/linear_feature_columns: \[origin, carrier,/linear_feature_columns: [origin, carier,/' "did you mean 'carrier'?"
 }
 

@@ -36,6 +36,22 @@ it_tells_three_kinds_of_iris_apart() {
 
 it_knows_who_survived_the_titanic() { trains_and_reaches titanic --at-least auc=0.83 --at-most log_loss=0.49; }
 
+it_learns_from_the_words_of_reviews() {
+    trains_and_reaches reviews --at-least auc=0.85
+    headrace predict "$SOURCE/examples/reviews.yaml" --data "$SOURCE/examples/data" --model-dir model \
+        --columns words,recommended,probabilities --to jsonl
+    ends_with 0
+    prints '"words": ['
+}
+
+it_learns_two_tasks_of_a_trip() {
+    trains_and_reaches two_tasks --at-least auc/tip=0.98 --at-most average_loss/price=60
+    headrace predict "$SOURCE/examples/two_tasks.yaml" --data "$SOURCE/examples/data" --model-dir model \
+        --columns tipped,tip/logistic,fare,price/predictions --to csv
+    ends_with 0
+    prints "tipped,tip/logistic,fare,price/predictions"
+}
+
 it_knows_who_earns_more() { trains_and_reaches census --at-least auc=0.895 --at-most log_loss=0.325; }
 
 run_tests

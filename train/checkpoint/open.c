@@ -6,20 +6,24 @@
 /* Those of a SavedModel have one name. Gives; NULL: no memory. */
 static char *variables_of(const char *folder) { return hr__path_in(folder, "variables/variables"); }
 
+static hr_status open_failed(hr_status st, const hr_error *why, hr_error *err)
+{
+    if (st != HR_OK && err) *err = *why;
+    return st;
+}
+
+/* What the first try lacks is no error where a later one finds it. */
 hr_status hr__checkpoint_open(const char *path, hr_bundle **out, hr_error *err)
 {
     char *newest;
-    hr_error why;
-    const hr_status st = hr_bundle_open(path, out, err);
-    if (st != HR_NOT_FOUND) return st;
+    hr_error first = {0}, why = {0};
+    const hr_status st = hr_bundle_open(path, out, &first);
+    if (st != HR_NOT_FOUND) return open_failed(st, &first, err);
     const hr_status looked = hr_latest_checkpoint(path, &newest, &why);
-    if (looked != HR_OK) *err = why;
-    HR_TRY(looked);
+    if (looked != HR_OK) return open_failed(looked, &why, err);
     const bool saved_model = !newest;
     if (saved_model && !(newest = variables_of(path))) return hr_no_memory(err, "a path");
     const hr_status again = hr_bundle_open(newest, out, &why);
     hr_free(newest);
-    if (again == HR_OK || (saved_model && again == HR_NOT_FOUND)) return again == HR_OK ? HR_OK : st;
-    *err = why;
-    return again;
+    return saved_model && again == HR_NOT_FOUND ? open_failed(st, &first, err) : open_failed(again, &why, err);
 }

@@ -273,7 +273,7 @@ static hr_estimator *baseline_of(const hr_head_estimator_opts *o)
 {
     hr_optimizer_free(o->dnn_optimizer);
     return hr_baseline_estimator(.model_dir = o->model_dir, .head = o->head, .optimizer = o->linear_optimizer,
-                                 .v1 = o->v1, .config = o->config);
+                                 .v1 = o->v1, .config = o->config, .warm_start_from = o->warm_start_from);
 }
 
 #define CANNED(of, suffix, kind, fn, ...)                                                                              \

@@ -134,6 +134,7 @@ typedef struct hr__canned {
     bool baseline;    /* neither: a bias alone */
     const char *head; /* "regression", or "class": by the number of classes; NULL: the file says which */
     hr_estimator *(*make)(const hr_head_estimator_opts *opts);
+    hr_estimator *(*make_rnn)(const hr_rnn_estimator_opts *opts); /* instead: recurrent layers */
 } hr__canned;
 
 #define HR_ESTIMATOR(name) extern const hr__canned hr__canned_##name;

@@ -278,3 +278,9 @@ hr_estimator *hr_rnn_estimator_with(const hr_rnn_estimator_opts *given)
     const hr_rnn_estimator_opts o = HR_OPTIONS(hr_rnn_estimator_opts, given);
     return new_rnn(&o, o.head);
 }
+
+/* ---- as a file names them ---- */
+
+const hr__canned hr__canned_rnn_classifier = {
+    .name = "rnn_classifier", .head = "class", .make_rnn = hr_rnn_estimator_with};
+const hr__canned hr__canned_rnn_estimator = {.name = "rnn_estimator", .make_rnn = hr_rnn_estimator_with};

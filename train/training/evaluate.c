@@ -10,7 +10,10 @@ static const char *const exact_names[] = {"accuracy",        "auc",  "auc_precis
                                           "prediction/mean", "rows", "global_step"};
 enum { EXACT_NAMES = sizeof exact_names / sizeof *exact_names };
 
-static bool is_exact(const hr_training *t) { return t->head.kind->exact && !t->head.opts.weight_column; }
+static bool is_exact(const hr_training *t)
+{
+    return !t->multi_head && t->head->kind->exact && !t->head->opts.weight_column;
+}
 
 double hr_training_result(const hr_training *t, const char *name)
 {
@@ -82,7 +85,7 @@ typedef struct scoring {
 /* A label as a number: of a string, its class. */
 static float label_at(const hr_training *t, const hr_tensor *label, int64_t i)
 {
-    const hr_vocabulary_list *v = &t->head.opts.label_vocabulary;
+    const hr_vocabulary_list *v = &t->head->opts.label_vocabulary;
     if (label->dtype == HR_FLOAT) return ((const float *)label->data)[i];
     if (label->dtype == HR_INT64) return (float)((const int64_t *)label->data)[i];
     const hr_view word = ((const hr_view *)label->data)[i];

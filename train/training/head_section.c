@@ -22,18 +22,91 @@ static const hr__head_words kinds[KINDS] = {
     {"logistic_regression", no_keys, .make = hr_logistic_regression_head_with, .answer = "predictions"},
 };
 
-hr_head *hr__training_head_new(const hr_training *t)
+static hr_head *head_new(const hr__training_head *h)
 {
-    const hr__training_head *h = &t->head;
     return h->kind->make ? h->kind->make(&h->opts) : h->kind->make_of(h->n_classes, &h->opts);
 }
 
-void hr__training_head_free(hr__training_head *h)
+/* A head of several takes its parts, also those that could not be made, which it refuses. */
+hr_head *hr__training_head_new(const hr_training *t)
 {
-    hr_free(h->word);
-    hr_free(h->words);
-    hr_free(h->threshold);
-    hr_free(h->metric_class);
+    if (!t->multi_head) return head_new(t->head);
+    hr_head **part = hr_calloc((size_t)t->heads + 1, sizeof *part);
+    float *share = hr_calloc((size_t)t->heads + 1, sizeof *share);
+    hr_head *all = NULL;
+    int made = 0;
+    for (; part && share && made < t->heads && (part[made] = head_new(&t->head[made])); made++)
+        share[made] = (float)t->head[made].share;
+    const hr_head_list parts = {part, made};
+    if (part && share && made == t->heads)
+        all = hr_multi_head(parts, .head_weights = share);
+    else
+        for (int i = 0; i < made; i++) hr_head_free(part[i]);
+    hr_free(part);
+    hr_free(share);
+    return all;
+}
+
+void hr__training_free_heads(hr_training *t)
+{
+    for (int i = 0; i < t->heads; i++) {
+        hr__training_head *h = &t->head[i];
+        hr_parse_spec_free(h->spec);
+        hr_free(h->word);
+        hr_free(h->words);
+        hr_free(h->threshold);
+        hr_free(h->metric_class);
+    }
+    hr_free(t->head);
+}
+
+/* ---- what is learned ---- */
+
+hr_status hr__training_read_label(hr_training *t, const hr__node *root, hr_error *err)
+{
+    const hr__node *model = hr__node_get(root, "model"), *schema = hr__node_get(root, "schema");
+    const hr__node *node = hr__node_get(model, "label"), *list = hr__node_get(model, "head");
+    t->multi_head = list && list->kind == HR__SEQUENCE;
+    t->heads = t->multi_head ? (int)list->count : 1;
+    t->head = hr_calloc((size_t)t->heads + 1, sizeof *t->head);
+    if (!t->head) {
+        t->heads = 0;
+        return hr_no_memory(err, "heads");
+    }
+    if (t->multi_head && node) return hr__node_expected(node, "no label beside a list of heads: each has its own", err);
+    if (t->multi_head) return HR_OK;
+    hr__training_head *h = t->head;
+    h->label_node = node ? node : hr__node_get(schema, "label");
+    if (!h->label_node)
+        return hr__node_fail(schema, err, HR_INVALID_ARGUMENT, "training.label",
+                             "expected a label: the field that the model learns to predict");
+    if (node) HR_TRY(hr__training_need_field(node, &t->all, err));
+    HR_TRY(hr__node_text(h->label_node, &h->label, err));
+    t->label = h->label;
+    return HR_OK;
+}
+
+static hr_status head_check_label(const hr_training *t, const hr__training_head *h, hr_error *err)
+{
+    bool text = false;
+    const bool words = h->opts.label_vocabulary.count > 0;
+    for (int i = 0; i < t->all.fields; i++)
+        if (strcmp(t->all.field[i].name, h->label) == 0) text = t->all.field[i].dtype == HR_STRING;
+    if (words == text) return HR_OK;
+    if (words)
+        return hr__node_fail(h->vocabulary, err, HR_INVALID_ARGUMENT, "training.label",
+                             "expected a label of strings, but '%.60s' is a number; leave the vocabulary out",
+                             h->label);
+    return hr__node_fail(h->label_node, err, HR_INVALID_ARGUMENT, "training.label",
+                         "expected a field of numbers, but '%.60s' is a string; name its classes in "
+                         "%slabel_vocabulary",
+                         h->label, t->multi_head ? "the head's " : "model.");
+}
+
+hr_status hr__training_check_labels(const hr_training *t, hr_error *err)
+{
+    for (int i = 0; i < t->heads; i++) HR_TRY(head_check_label(t, &t->head[i], err));
+    return HR_OK;
 }
 
 /* ---- the vocabulary of labels ---- */
@@ -49,9 +122,9 @@ static hr_status head_words_of_list(hr__training_head *h, const hr__node *list, 
 }
 
 /* One on each line; a last line end is none. */
-static hr_status head_read_lines(hr_training *t, const hr__node *node, const char *bytes, size_t size, hr_error *err)
+static hr_status head_read_lines(hr__training_head *h, const hr__node *node, const char *bytes, size_t size,
+                                 hr_error *err)
 {
-    hr__training_head *h = &t->head;
     int64_t lines = size > 0 && bytes[size - 1] != '\n';
     for (size_t i = 0; i < size; i++) lines += bytes[i] == '\n';
     if (lines < 2) return hr__node_expected(node, "a file of two classes or more, one on each line", err);
@@ -71,7 +144,7 @@ static hr_status head_read_lines(hr_training *t, const hr__node *node, const cha
     return HR_OK;
 }
 
-static hr_status head_read_file(hr_training *t, const hr__node *node, hr_error *err)
+static hr_status head_read_file(const hr_training *t, hr__training_head *h, const hr__node *node, hr_error *err)
 {
     enum { MOST = 16 << 20 /* bytes: more are no classes */ };
     const char *name, *bytes;
@@ -86,18 +159,17 @@ static hr_status head_read_file(hr_training *t, const hr__node *node, hr_error *
     if (st != HR_OK) return hr__node_fail(node, err, st, failed.kind, "%s", failed.text);
     st = hr_input_peek(in, MOST, &bytes, &size, err);
     if (st == HR_OK && size == MOST) st = hr__node_expected(node, "a file of less than 16 MiB", err);
-    if (st == HR_OK) st = head_read_lines(t, node, bytes, size, err);
+    if (st == HR_OK) st = head_read_lines(h, node, bytes, size, err);
     hr_input_free(in);
     return st;
 }
 
-static hr_status head_read_vocabulary(hr_training *t, const hr__node *map, hr_error *err)
+static hr_status head_read_vocabulary(const hr_training *t, hr__training_head *h, const hr__node *map, hr_error *err)
 {
-    hr__training_head *h = &t->head;
     const hr__node *node = h->vocabulary = hr__node_get(map, "label_vocabulary");
     if (!node) return HR_OK;
     HR_TRY(hr__node_is(node, HR__SCALAR | HR__SEQUENCE, err));
-    if (node->kind == HR__SCALAR) return head_read_file(t, node, err);
+    if (node->kind == HR__SCALAR) return head_read_file(t, h, node, err);
     if (node->count < 2) return hr__node_expected(node, "two classes or more", err);
     h->word = hr_calloc((size_t)node->count, sizeof *h->word);
     if (!h->word) return hr_no_memory(err, "a label vocabulary");
@@ -139,7 +211,7 @@ static hr_status head_read_metric_classes(hr__training_head *h, const hr__node *
     return HR_OK;
 }
 
-static hr_status head_read_reduction(hr_training *t, const hr__node *map, hr_error *err)
+static hr_status head_read_reduction(const hr_training *t, hr__training_head *h, const hr__node *map, hr_error *err)
 {
     static const char *const names[] = {"sum_over_batch_size", "sum", "sum_by_nonzero_weights", "mean"};
     static const hr_reduction values[] = {HR_SUM_OVER_BATCH_SIZE, HR_REDUCTION_SUM, HR_SUM_BY_NONZERO_WEIGHTS,
@@ -148,14 +220,13 @@ static hr_status head_read_reduction(hr_training *t, const hr__node *map, hr_err
     int64_t which;
     if (!node) return HR_OK;
     HR_TRY(hr__node_choice(node, "reduction", names, t->v1 ? 4 : 2, &which, err));
-    t->head.reduction = values[which];
-    t->head.opts.loss_reduction = &t->head.reduction;
+    h->reduction = values[which];
+    h->opts.loss_reduction = &h->reduction;
     return HR_OK;
 }
 
-static hr_status head_read_weight_column(hr_training *t, const hr__node *map, hr_error *err)
+static hr_status head_read_weight_column(const hr_training *t, hr__training_head *h, const hr__node *map, hr_error *err)
 {
-    hr__training_head *h = &t->head;
     const hr__node *node = h->weights = hr__node_get(map, "weight_column");
     const char *name;
     if (!node) return HR_OK;
@@ -193,27 +264,51 @@ static hr_status head_read_table(const hr__training_head *h, const hr__node *map
     return HR_OK;
 }
 
-/* The weights are a derived feature, by the label; with a weight column, the product of both is another one. */
-static hr_status head_read_class_weights(hr_training *t, const hr__node *map, hr_error *err)
+/* The derived feature `what`, of a head with a name "what, of name", which is the weight of rows from now on. */
+static hr_status head_name_weight(const hr__training_head *h, const char *what, hr__text *name, hr_error *err)
 {
-    hr__training_head *h = &t->head;
+    hr__text_printf(name, "%s%s%s", what, h->opts.name ? ", of " : "", h->opts.name ? h->opts.name : "");
+    return hr__text_status(name, "the name of weights", err);
+}
+
+static hr_status head_derive_weight(hr_training *t, hr__training_head *h, const hr__node *node,
+                                    hr_derived_feature *feature, hr_error *err)
+{
+    HR_TRY(hr__training_derive(t, node, feature, err));
+    h->weights = node;
+    h->opts.weight_column = hr_derived_name(t->derived.feature[t->derived.count - 1]);
+    return HR_OK;
+}
+
+/* The weights are a derived feature, by the label; with a weight column, the product of both is another one. */
+static hr_status head_add_weights(hr_training *t, hr__training_head *h, const hr__node *node, hr_value_numbers table,
+                                  hr_error *err)
+{
+    hr__text of_class = {0}, of_row = {0};
+    const char *const column = h->opts.weight_column;
+    hr_status st = head_name_weight(h, "weight of class", &of_class, err);
+    if (st == HR_OK) st = head_name_weight(h, "weight of row", &of_row, err);
+    if (st == HR_OK)
+        st = head_derive_weight(t, h, node, hr_derived_map(of_class.data, h->label, table, .default_value = 1), err);
+    if (st == HR_OK && column)
+        st = head_derive_weight(
+            t, h, node, hr_derived_product(of_row.data, HR_FIELDS(column, of_class.data), .default_value = 1), err);
+    hr__text_free(&of_class);
+    hr__text_free(&of_row);
+    return st;
+}
+
+static hr_status head_read_class_weights(hr_training *t, hr__training_head *h, const hr__node *map, hr_error *err)
+{
     const hr__node *node = hr__node_get(map, "class_weights");
     if (!node || hr__node_is_null(node)) return HR_OK;
     HR_TRY(hr__node_is(node, HR__MAPPING, err));
     hr_value_number *pair = hr_calloc((size_t)node->count + 1, sizeof *pair);
     if (!pair) return hr_no_memory(err, "weights of classes");
     hr_status st = head_read_table(h, node, pair, err);
-    const char *const column = h->opts.weight_column;
-    const hr_value_numbers table = {pair, (int)node->count};
-    if (st == HR_OK)
-        st = hr__training_derive(t, node, hr_derived_map("weight of class", t->label, table, .default_value = 1), err);
+    if (st == HR_OK) st = head_add_weights(t, h, node, (hr_value_numbers){pair, (int)node->count}, err);
     hr_free(pair);
-    HR_TRY(st);
-    h->weights = node;
-    h->opts.weight_column = column ? "weight of row" : "weight of class";
-    if (!column) return HR_OK;
-    return hr__training_derive(
-        t, node, hr_derived_product("weight of row", HR_FIELDS(column, "weight of class"), .default_value = 1), err);
+    return st;
 }
 
 /* Classes count from the vocabulary, where no number is given. */
@@ -230,9 +325,8 @@ static hr_status head_read_classes(hr__training_head *h, const hr__node *map, hr
 }
 
 /* What the head itself refuses is refused here, at its place. */
-static hr_status head_check(const hr_training *t, const hr__node *map, hr_error *err)
+static hr_status head_check(hr_head *made, const hr__node *map, hr_error *err)
 {
-    hr_head *made = hr__training_head_new(t);
     hr_error refused = {0};
     const hr_error *wrong = hr_head_error(made);
     if (wrong) refused = *wrong;
@@ -259,17 +353,17 @@ static hr_status head_check_keys(const hr__node *map, const hr__head_words *kind
     return hr__config_check_keys(map, allowed, err);
 }
 
-hr_status hr__training_read_head(hr_training *t, const hr__node *map, const char *named, const char *const *others,
-                                 hr_error *err)
+static hr_status head_read(hr_training *t, hr__training_head *h, const hr__node *map, const char *named,
+                           const char *const *others, hr_error *err)
 {
-    hr__training_head *h = &t->head;
     const bool classes = strcmp(named, "class") == 0;
     h->kind = &kinds[MULTI_CLASS];
     for (int i = 0; i < KINDS && !classes; i++)
         if (strcmp(kinds[i].name, named) == 0) h->kind = &kinds[i];
-    h->opts = (hr_head_opts){.struct_size = sizeof h->opts, .v1 = t->v1};
+    h->opts.struct_size = sizeof h->opts;
+    h->opts.v1 = t->v1;
     HR_TRY(head_check_keys(map, h->kind, others, err));
-    HR_TRY(head_read_vocabulary(t, map, err));
+    HR_TRY(head_read_vocabulary(t, h, map, err));
     HR_TRY(head_read_classes(h, map, err));
     if (h->kind == &kinds[MULTI_CLASS] && h->n_classes == 2) {
         if (!classes)
@@ -280,25 +374,99 @@ hr_status hr__training_read_head(hr_training *t, const hr__node *map, const char
     HR_TRY(hr__config_int64(map, "label_dimension", 1, 1 << 20, &h->opts.label_dimension, err));
     HR_TRY(head_read_thresholds(h, map, err));
     HR_TRY(head_read_metric_classes(h, map, err));
-    HR_TRY(head_read_reduction(t, map, err));
-    HR_TRY(head_read_weight_column(t, map, err));
-    HR_TRY(head_read_class_weights(t, map, err));
-    return head_check(t, map, err);
+    HR_TRY(head_read_reduction(t, h, map, err));
+    HR_TRY(head_read_weight_column(t, h, map, err));
+    HR_TRY(head_read_class_weights(t, h, map, err));
+    return head_check(head_new(h), map, err);
 }
 
-/* `head: poisson_regression` or `head: {multi_class: {n_classes: 3}}`. */
-hr_status hr__training_read_head_section(hr_training *t, const hr__node *model, hr_error *err)
+hr_status hr__training_read_head(hr_training *t, const hr__node *map, const char *named, const char *const *others,
+                                 hr_error *err)
 {
-    static const char *const none[] = {NULL};
+    return head_read(t, t->head, map, named, others, err);
+}
+
+/* ---- the key `head:` ---- */
+
+/* `regression` or `{multi_class: {n_classes: 3}}`. Gives the kind, and its options as a mapping. */
+static hr_status head_read_kind(const hr__node *node, const char **kind, hr__node *options, hr_error *err)
+{
     const char *names[KINDS];
-    const hr__node *node;
     int64_t which;
     for (int i = 0; i < KINDS; i++) names[i] = kinds[i].name;
-    HR_TRY(hr__node_need(model, "head", &node, err));
     if (node->kind != HR__SCALAR && (node->kind != HR__MAPPING || node->count != 1))
         return hr__node_expected(node, "one head, such as {multi_class: {n_classes: 3}}", err);
     HR_TRY(hr__node_choice(node->kind == HR__SCALAR ? node : node->key[0], "head", names, KINDS, &which, err));
-    hr__node options = node->kind == HR__SCALAR ? *node : *node->item[0];
-    if (hr__node_is_null(&options) || node->kind == HR__SCALAR) options.kind = HR__MAPPING; /* without any */
-    return hr__training_read_head(t, &options, names[which], none, err);
+    *kind = names[which];
+    *options = node->kind == HR__SCALAR ? *node : *node->item[0];
+    if (hr__node_is_null(options) || node->kind == HR__SCALAR) options->kind = HR__MAPPING; /* without any */
+    return HR_OK;
+}
+
+/* Nodes are named after it. */
+static bool head_name_is_scope(const char *name)
+{
+    static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    size_t size = strspn(name, first);
+    if (size == 0) return false;
+    while (name[size] && (strspn(name + size, first) > 0 || strchr("_.-/", name[size]))) size++;
+    return !name[size];
+}
+
+/* Its name and its label are one where the other is not given. */
+static hr_status head_read_part_names(const hr_training *t, hr__training_head *h, const hr__node *options,
+                                      hr_error *err)
+{
+    const hr__node *name = hr__node_get(options, "name"), *label = hr__node_get(options, "label");
+    h->label_node = label ? label : name;
+    if (!h->label_node)
+        return hr__node_fail(options, err, HR_INVALID_ARGUMENT, "training.label",
+                             "expected a key 'label': the field that this head learns to predict");
+    HR_TRY(hr__training_need_field(h->label_node, &t->all, err));
+    HR_TRY(hr__node_text(h->label_node, &h->label, err));
+    h->opts.label_key = h->opts.name = h->label;
+    if (name) HR_TRY(hr__node_text(name, &h->opts.name, err));
+    if (!head_name_is_scope(h->opts.name))
+        return hr__node_expected(name ? name : label,
+                                 name
+                                     ? "letters, digits, '_', '.', '-' and '/', with a letter or digit first"
+                                     : "a key 'name' beside it: a field's name with other characters is none of a head",
+                                 err);
+    h->share = 1;
+    HR_TRY(hr__config_double(options, "head_weight", &h->share, err));
+    if (h->share > 0 && h->share <= 1e30) return HR_OK;
+    return hr__node_expected(hr__node_get(options, "head_weight"), "a weight above 0", err);
+}
+
+static hr_status head_read_part(hr_training *t, int i, const hr__node *node, hr_error *err)
+{
+    static const char *const part_keys[] = {"name", "label", "head_weight", NULL};
+    hr__training_head *h = &t->head[i];
+    const char *kind;
+    hr__node options;
+    HR_TRY(head_read_kind(node, &kind, &options, err));
+    HR_TRY(hr__node_is(&options, HR__MAPPING, err));
+    HR_TRY(head_read_part_names(t, h, &options, err));
+    for (int k = 0; k < i; k++)
+        if (strcmp(t->head[k].opts.name, h->opts.name) == 0)
+            return hr__node_expected(hr__node_get(&options, hr__node_get(&options, "name") ? "name" : "label"),
+                                     "a name that no head before has", err);
+    return head_read(t, h, &options, kind, part_keys, err);
+}
+
+hr_status hr__training_read_head_section(hr_training *t, const hr__node *model, hr_error *err)
+{
+    static const char *const none[] = {NULL};
+    const hr__node *node;
+    const char *kind;
+    hr__node options;
+    HR_TRY(hr__node_need(model, "head", &node, err));
+    if (t->multi_head) {
+        if (t->heads == 0) return hr__node_expected(node, "a head or more", err);
+        for (int i = 0; i < t->heads; i++) HR_TRY(head_read_part(t, i, node->item[i], err));
+        t->label = t->head[0].label;
+        return head_check(hr__training_head_new(t), node, err);
+    }
+    HR_TRY(head_read_kind(node, &kind, &options, err));
+    return head_read(t, t->head, &options, kind, none, err);
 }

@@ -11,6 +11,8 @@ static int input_add_columns(const hr_training *t, hr_feature_column **all)
     const hr_column_list every = hr__config_columns_list(t->columns);
     for (int i = 0; i < t->linear.count; i++) all[n++] = t->linear.column[i];
     for (int i = 0; i < t->dnn.count; i++) all[n++] = t->dnn.column[i];
+    for (int i = 0; i < t->sequence.count; i++) all[n++] = t->sequence.column[i];
+    for (int i = 0; i < t->context.count; i++) all[n++] = t->context.column[i];
     if (t->kind->baseline && every.count > 0) all[n++] = every.column[0];
     return n;
 }
@@ -20,19 +22,61 @@ static hr_status input_parsed(const hr_training *t, hr__training_spec *spec, hr_
     return hr_derived_parse_spec(t->derived, spec->wanted, &t->schema, &spec->parsed, err);
 }
 
-static hr_status input_make_spec(hr_training *t, hr_column_list columns, hr_error *err)
+/* The columns' features with one head's label and weights. */
+static hr_status input_head_spec(const hr_training *t, hr__training_head *h, hr_column_list columns, hr_error *err)
 {
-    const hr__training_head *h = &t->head;
     hr_error refused = {0};
-    HR_TRY(hr_make_parse_example_spec(columns, &t->unlabelled.wanted, err, .file = &t->all));
-    HR_TRY(input_parsed(t, &t->unlabelled, err));
     const hr_status st =
-        hr_make_parse_example_spec(columns, &t->spec.wanted, &refused, .file = &t->all, .label = t->label,
+        hr_make_parse_example_spec(columns, &h->spec, &refused, .file = &t->all, .label = h->label,
                                    .label_dimension = h->kind->many ? h->n_classes : h->opts.label_dimension,
                                    .weight_column = h->opts.weight_column);
-    if (st == HR_OK) return input_parsed(t, &t->spec, err);
+    if (st == HR_OK) return HR_OK;
     const bool weights = h->weights && strstr(refused.text, "weight_column");
-    return hr__node_fail(weights ? h->weights : t->label_node, err, st, refused.kind, "%s", refused.text);
+    return hr__node_fail(weights ? h->weights : h->label_node, err, st, refused.kind, "%s", refused.text);
+}
+
+static bool input_same_feature(const hr_feature *a, const hr_feature *b)
+{
+    return a->kind == b->kind && a->dtype == b->dtype && a->shape.rank == b->shape.rank &&
+           memcmp(a->shape.dims, b->shape.dims, sizeof *a->shape.dims * (size_t)a->shape.rank) == 0;
+}
+
+/* Adds those that are not there; what two heads read, they read in one form. */
+static hr_status input_join_spec(hr_parse_spec *joined, hr_feature *all, const hr__training_head *h, hr_error *err)
+{
+    for (int i = 0; i < h->spec->features; i++) {
+        const hr_feature *f = &h->spec->feature[i];
+        int at = 0;
+        while (at < joined->features && strcmp(all[at].key, f->key) != 0) at++;
+        if (at == joined->features)
+            all[joined->features++] = *f;
+        else if (!input_same_feature(&all[at], f))
+            return hr__node_fail(h->label_node, err, HR_INVALID_ARGUMENT, "training.label",
+                                 "expected '%.60s' in the form in which a head before reads it", f->key);
+    }
+    return HR_OK;
+}
+
+static hr_status input_join_heads(hr_training *t, hr_error *err)
+{
+    size_t most = 1;
+    for (int i = 0; i < t->heads; i++) most += (size_t)t->head[i].spec->features;
+    hr_feature *all = hr_calloc(most, sizeof *all);
+    t->joined = (hr_parse_spec){all, 0};
+    if (!all) return hr_no_memory(err, "a parsing spec");
+    for (int i = 0; i < t->heads; i++) HR_TRY(input_join_spec(&t->joined, all, &t->head[i], err));
+    t->spec.wanted = &t->joined;
+    return HR_OK;
+}
+
+static hr_status input_make_spec(hr_training *t, hr_column_list columns, hr_error *err)
+{
+    HR_TRY(hr_make_parse_example_spec(columns, &t->unlabelled.wanted, err, .file = &t->all));
+    HR_TRY(input_parsed(t, &t->unlabelled, err));
+    for (int i = 0; i < t->heads; i++) HR_TRY(input_head_spec(t, &t->head[i], columns, err));
+    t->spec.wanted = t->head[0].spec;
+    if (t->heads > 1) HR_TRY(input_join_heads(t, err));
+    return input_parsed(t, &t->spec, err);
 }
 
 static bool input_has_key(const hr_parse_spec *spec, const char *key)
@@ -83,7 +127,7 @@ void hr__training_free_specs(hr_training *t)
 {
     hr_free(t->unlabelled_file.field);
     hr_free((void *)(uintptr_t)t->whole_rows.require);
-    hr_parse_spec_free(t->spec.wanted);
+    hr_free((void *)(uintptr_t)t->joined.feature);
     hr_parse_spec_free(t->spec.parsed);
     hr_parse_spec_free(t->unlabelled.wanted);
     hr_parse_spec_free(t->unlabelled.parsed);
@@ -91,7 +135,8 @@ void hr__training_free_specs(hr_training *t)
 
 hr_status hr__training_make_specs(hr_training *t, hr_error *err)
 {
-    hr_feature_column **all = hr_calloc((size_t)(t->linear.count + t->dnn.count) + 2, sizeof *all);
+    const int count = t->linear.count + t->dnn.count + t->sequence.count + t->context.count;
+    hr_feature_column **all = hr_calloc((size_t)count + 2, sizeof *all);
     if (!all) return hr_no_memory(err, "a list of columns");
     const hr_column_list columns = {all, input_add_columns(t, all)};
     const hr_status st = input_make_spec(t, columns, err);

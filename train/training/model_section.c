@@ -3,96 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- optimizers ---- */
-
-/* The mapping of one optimizer: parameters by their names. The training's learning rate is that of an optimizer
- * without one. */
-static hr_status model_read_parameters(hr_training *t, const hr__node *node, hr_optimizer **out, hr_error *err)
-{
-    const hr__node *options = node->item[0];
-    hr_parameter parameter[17];
-    int count = 0;
-    bool rate = false;
-    const char *const *known = hr_optimizer_parameters(node->key[0]->text);
-    if (known && !hr__node_is_null(options)) HR_TRY(hr__config_check_keys(options, known, err));
-    for (int64_t i = 0; i < options->count && count < 16; i++) {
-        hr_parameter *p = &parameter[count++];
-        p->name = options->key[i]->text;
-        HR_TRY(hr__node_double(options->item[i], &p->value, err));
-        if (strcmp(p->name, "learning_rate") != 0) continue;
-        rate = true;
-        if (!(p->value > 0)) return hr__node_expected(options->item[i], "a learning rate above 0", err);
-    }
-    if (!rate && t->rate_node) {
-        parameter[count].name = "learning_rate";
-        HR_TRY(hr__node_double(t->rate_node, &parameter[count++].value, err));
-        t->rate_used = true;
-    }
-    *out = hr_optimizer_named(node->key[0]->text, parameter, count, t->v1 ? HR_V1_OPTIMIZERS : HR_LEGACY_OPTIMIZERS);
-    return HR_OK;
-}
-
-static hr_status model_read_name(hr_training *t, const char *name, hr_optimizer **out, hr_error *err)
-{
-    hr_parameter rate = {.name = "learning_rate"};
-    if (t->rate_node) HR_TRY(hr__node_double(t->rate_node, &rate.value, err));
-    t->rate_used |= t->rate_node != NULL;
-    *out = hr_optimizer_named(name, &rate, t->rate_node ? 1 : 0, t->v1 ? HR_V1_OPTIMIZERS : HR_LEGACY_OPTIMIZERS);
-    return HR_OK;
-}
-
-/* `usual`: the kind that the estimator takes where the file has none. */
-static hr_status model_read_optimizer(hr_training *t, const hr__node *model, const char *key, const char *usual,
-                                      hr_optimizer **out, hr_error *err)
-{
-    const hr__node *node = hr__node_get(model, key);
-    if (node && hr__node_is_null(node)) node = NULL;
-    if (!node && !t->rate_node) return HR_OK;
-    if (!node)
-        HR_TRY(model_read_name(t, usual, out, err));
-    else if (node->kind == HR__SCALAR)
-        HR_TRY(model_read_name(t, node->text, out, err));
-    else if (node->kind != HR__MAPPING || node->count != 1)
-        return hr__node_expected(node, "one optimizer, such as {adagrad: {learning_rate: 0.05}}", err);
-    else
-        HR_TRY(model_read_parameters(t, node, out, err));
-    const hr_error *failed = hr_optimizer_error(*out);
-    if (!failed) return HR_OK;
-    return hr__node_fail(node ? node : t->rate_node, err, failed->code, failed->kind, "%s", failed->text);
-}
-
-/* The rate that no optimizer takes would be a change without an effect. */
-static hr_status model_read_rate(hr_training *t, const hr__node *root, hr_error *err)
-{
-    double rate;
-    t->rate_node = hr__node_get(hr__node_get(root, "train"), "learning_rate");
-    if (t->rate_node && hr__node_is_null(t->rate_node)) t->rate_node = NULL;
-    if (!t->rate_node) return HR_OK;
-    HR_TRY(hr__node_double(t->rate_node, &rate, err));
-    return rate > 0 ? HR_OK : hr__node_expected(t->rate_node, "a learning rate above 0", err);
-}
-
-static hr_status model_check_rate(const hr_training *t, hr_error *err)
-{
-    if (!t->rate_node || t->rate_used) return HR_OK;
-    return hr__node_fail(t->rate_node, err, HR_INVALID_ARGUMENT, "training.learning_rate",
-                         "expected an optimizer without a learning_rate of its own; change those of "
-                         "model.linear_optimizer and model.dnn_optimizer");
-}
-
 /* ---- the deep half ---- */
-
-static hr_status model_read_units(hr_training *t, const hr__node *model, hr_error *err)
-{
-    const hr__node *list;
-    HR_TRY(hr__node_need(model, "dnn_hidden_units", &list, err));
-    HR_TRY(hr__node_is(list, HR__SEQUENCE, err));
-    t->units = hr_calloc((size_t)list->count + 1, sizeof *t->units);
-    if (!t->units) return hr_no_memory(err, "hidden units");
-    for (int64_t i = 0; i < list->count; i++) HR_TRY(hr__node_int64(list->item[i], 1, 1000000, &t->units[i], err));
-    t->unit_count = list->count;
-    return HR_OK;
-}
 
 static hr_status model_read_dropout(hr_training *t, const hr__node *model, hr_error *err)
 {
@@ -111,33 +22,6 @@ static hr_status model_read_activation(hr_training *t, const hr__node *model, hr
     HR_TRY(hr__node_choice(node, "activation", names, count, &which, err));
     t->activation = hr_activation_named(names[which]);
     return HR_OK;
-}
-
-/* ---- columns ---- */
-
-/* What the layers would refuse later is refused here, at its place. */
-static hr_status model_check_columns(hr_column_list columns, hr_column_layer layer, const hr__node *at, hr_error *err)
-{
-    hr_error refused;
-    const hr_feature_column **sorted = hr_calloc((size_t)columns.count + 1, sizeof *sorted);
-    if (!sorted) return hr_no_memory(err, "a list of columns");
-    hr_status st = hr_sort_columns(columns, layer, sorted, &refused);
-    hr_free(sorted);
-    if (st == HR_OK) return HR_OK;
-    return hr__node_fail(at, err, st, refused.kind, "%s", refused.text);
-}
-
-static hr_status model_read_list(hr_training *t, const hr__node *model, const char *key, hr_column_layer layer,
-                                 hr_column_list *out, hr_error *err)
-{
-    const hr__node *list;
-    HR_TRY(hr__node_need(model, key, &list, err));
-    HR_TRY(hr__column_list_from_config(t->columns, list, out, err));
-    for (int i = 0; i < out->count; i++) {
-        hr_column_list one = {out->column + i, 1};
-        HR_TRY(model_check_columns(one, layer, i < list->count ? list->item[i] : list, err));
-    }
-    return model_check_columns(*out, layer, list, err);
 }
 
 /* ---- the whole ---- */
@@ -178,7 +62,13 @@ static hr_status model_read_head(hr_training *t, const hr__node *model, hr_error
                                        "dnn_activation_fn",
                                        "batch_norm",
                                        "sparse_combiner",
+                                       "sequence_feature_columns",
+                                       "context_feature_columns",
+                                       "units",
+                                       "cell_type",
+                                       "optimizer",
                                        "v1",
+                                       "warm_start_from",
                                        NULL};
     HR_TRY(hr__config_bool(model, "v1", &t->v1, err));
     if (t->kind->head) return hr__training_read_head(t, model, t->kind->head, keys + 1, err);
@@ -201,19 +91,23 @@ hr_status hr__training_read_model(hr_training *t, const hr__node *root, const hr
     const hr__node *model;
     HR_TRY(hr__node_need(root, "model", &model, err));
     HR_TRY(hr__node_is(model, HR__MAPPING, err));
-    HR_TRY(model_read_rate(t, root, err));
+    HR_TRY(hr__training_read_rate(t, root, err));
     HR_TRY(model_read_estimator(t, model, o->estimator, err));
     HR_TRY(model_read_head(t, model, err));
+    HR_TRY(hr__training_read_warm_start(t, model, err));
+    if (t->kind->make_rnn) HR_TRY(hr__training_read_rnn(t, model, err));
+    if (t->kind->make_rnn) return hr__training_check_rate(t, err);
     HR_TRY(model_read_combiner(t, model, err));
     HR_TRY(hr__config_bool(model, "batch_norm", &t->batch_norm, err));
-    if (t->kind->linear) HR_TRY(model_read_list(t, model, "linear_feature_columns", HR_LINEAR_MODEL, &t->linear, err));
+    if (t->kind->linear)
+        HR_TRY(hr__training_read_columns(t, model, "linear_feature_columns", HR_LINEAR_MODEL, &t->linear, err));
     if (t->kind->linear || t->kind->baseline)
-        HR_TRY(model_read_optimizer(t, model, "linear_optimizer", "ftrl", &t->linear_optimizer, err));
-    if (!t->kind->dnn) return model_check_rate(t, err);
-    HR_TRY(model_read_list(t, model, "dnn_feature_columns", HR_INPUT_LAYER, &t->dnn, err));
-    HR_TRY(model_read_optimizer(t, model, "dnn_optimizer", "adagrad", &t->dnn_optimizer, err));
-    HR_TRY(model_read_units(t, model, err));
+        HR_TRY(hr__training_read_optimizer(t, model, "linear_optimizer", "ftrl", &t->linear_optimizer, err));
+    if (!t->kind->dnn) return hr__training_check_rate(t, err);
+    HR_TRY(hr__training_read_columns(t, model, "dnn_feature_columns", HR_INPUT_LAYER, &t->dnn, err));
+    HR_TRY(hr__training_read_optimizer(t, model, "dnn_optimizer", "adagrad", &t->dnn_optimizer, err));
+    HR_TRY(hr__training_read_units(t, model, "dnn_hidden_units", err));
     HR_TRY(model_read_dropout(t, model, err));
     HR_TRY(model_read_activation(t, model, err));
-    return model_check_rate(t, err);
+    return hr__training_check_rate(t, err);
 }

@@ -48,16 +48,27 @@ static hr_status predict_add_column(predicting *p, const char *name, hr_error *e
     return HR_OK;
 }
 
+/* What the model is for; of several heads, of each. */
+static void predict_answers(const hr_training *t, hr__text *names)
+{
+    for (int i = 0; i < t->heads; i++)
+        hr__text_printf(names, "%s%s%s%s", i ? "," : "", t->multi_head ? t->head[i].opts.name : "",
+                        t->multi_head ? "/" : "", t->head[i].kind->answer);
+}
+
 static hr_status predict_read_columns(predicting *p, hr_error *err)
 {
-    const char *asked = p->opts.columns;
-    if (!asked) return predict_add_column(p, p->training->head.kind->answer, err);
-    p->names = hr_strdup(asked);
-    if (!p->names) return hr_no_memory(err, "names of columns");
+    hr__text names = {0};
+    if (p->opts.columns)
+        hr__text_printf(&names, "%s", p->opts.columns);
+    else
+        predict_answers(p->training, &names);
+    p->names = names.data;
+    HR_TRY(hr__text_status(&names, "names of columns", err));
     for (char *at = p->names, *end; at; at = end) {
         end = strchr(at, ',');
         if (end) *end++ = '\0';
-        if (!*at) return predict_refuse(err, "names with commas between them", asked);
+        if (!*at) return predict_refuse(err, "names with commas between them", p->opts.columns);
         HR_TRY(predict_add_column(p, at, err));
     }
     return HR_OK;
@@ -90,9 +101,9 @@ static hr_status predict_find(const predicting *p, const char *name, const char 
     for (int i = 0; i < count; i++) hr__text_printf(&known, "%s%s", i ? ", " : "", names[i]);
     const hr_status st =
         hr_fail(err, HR_INVALID_ARGUMENT, "training.columns",
-                "predict: .columns: expected fields of the schema and predictions, found '%.60s'%s%s%s; "
-                "this model predicts %.300s",
-                name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", known.data ? known.data : "");
+                "predict: .columns: expected fields of the schema and predictions, found '%.60s'; %s%s%sthis model "
+                "predicts %.300s",
+                name, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "", known.data ? known.data : "");
     hr__text_free(&known);
     hr_free(all);
     return st;
@@ -181,7 +192,7 @@ static hr_status predict_open(predicting *p, const char *out, hr_tensor *names, 
     if (p->opts.files) HR_TRY(hr__training_file_names(p->opts.files, names, err));
     p->input = (hr_training_predicted){p->training, p->opts.files ? names : NULL};
     HR_TRY(predict_open_fields(p, err));
-    return hr__prediction_writer_open(out, format, !p->opts.columns, &p->writer, err);
+    return hr__prediction_writer_open(out, format, p->training->csv.separator, !p->opts.columns, &p->writer, err);
 }
 
 /* Files without rows give a CSV of names. */

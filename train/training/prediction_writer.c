@@ -5,6 +5,7 @@
 
 struct hr__prediction_writer {
     const char *path; /* borrowed from the call that opens it and commits it */
+    const char *separator;
     bool plain;
     hr_csv_writer *csv; /* made with the first rows, which tell how wide its columns are */
     hr_record_writer *records;
@@ -34,8 +35,8 @@ static hr_status writer_open_file(hr__prediction_writer *w, hr_file_format forma
     return hr_output_open_with(w->path, NULL, &w->lines, err);
 }
 
-hr_status hr__prediction_writer_open(const char *path, hr_file_format format, bool plain, hr__prediction_writer **out,
-                                     hr_error *err)
+hr_status hr__prediction_writer_open(const char *path, hr_file_format format, const char *separator, bool plain,
+                                     hr__prediction_writer **out, hr_error *err)
 {
     *out = NULL;
     if (format == HR_FORMAT_BY_NAME) format = hr_file_format_of(path);
@@ -43,6 +44,7 @@ hr_status hr__prediction_writer_open(const char *path, hr_file_format format, bo
     hr__prediction_writer *w = hr_calloc(1, sizeof *w);
     if (!w) return hr_no_memory(err, "a writer of rows");
     w->path = path;
+    w->separator = separator;
     w->plain = plain;
     const hr_status st = writer_open_file(w, format, err);
     if (st == HR_OK)
@@ -120,8 +122,10 @@ static hr_status writer_make_columns(csv_columns *c, const hr__prediction_column
 static hr_status writer_add_csv(hr__prediction_writer *w, const hr__prediction_column *columns, int count, int64_t rows,
                                 hr_error *err)
 {
-    const hr_csv_writer_opts opts = {
-        .struct_size = sizeof opts, .no_header = w->plain, .delimiter = hr_csv_delimiter_of(w->path)};
+    const hr_csv_writer_opts opts = {.struct_size = sizeof opts,
+                                     .no_header = w->plain,
+                                     .separator = w->separator,
+                                     .delimiter = hr_csv_delimiter_of(w->path)};
     csv_columns c = {0};
     hr_status st = writer_make_columns(&c, columns, count, rows, err);
     if (st == HR_OK && !w->csv) st = hr_csv_writer_open_with(w->path, c.name, c.count, &opts, &w->csv, err);

@@ -12,10 +12,11 @@ typedef struct hr__prediction_column {
 } hr__prediction_column;
 
 typedef struct hr__prediction_writer hr__prediction_writer;
-/* `format`: HR_FORMAT_BY_NAME: by the name, else CSV. `plain`: CSV without a header. Gives *out
- * (hr__prediction_writer_commit, hr__prediction_writer_discard). */
-hr_status hr__prediction_writer_open(const char *path, hr_file_format format, bool plain, hr__prediction_writer **out,
-                                     hr_error *err);
+/* `format`: HR_FORMAT_BY_NAME: by the name, else CSV. Of a CSV: `separator`, one byte between the values of a list (NULL:
+ * lists are an error), and `plain`, no header. Gives *out (hr__prediction_writer_commit,
+ * hr__prediction_writer_discard). */
+hr_status hr__prediction_writer_open(const char *path, hr_file_format format, const char *separator, bool plain,
+                                     hr__prediction_writer **out, hr_error *err);
 /* Adds rows. The columns are the same in each call. A dense column of several values a row is NAME_0, NAME_1, ... in a
  * CSV. Types: int32, int64, float32, string. */
 hr_status hr__prediction_writer_add(hr__prediction_writer *writer, const hr__prediction_column *columns, int count,

@@ -13,37 +13,6 @@ static hr_status training_file_read_schema(hr_training *t, const hr__node *root,
     return hr__schema_stored(&t->schema_file, &t->schema, err);
 }
 
-/* What the model learns: `model: label:`, which may be derived, else the schema's label. */
-static hr_status training_file_read_label(hr_training *t, const hr__node *root, hr_error *err)
-{
-    const hr__node *model = hr__node_get(root, "model"), *schema = hr__node_get(root, "schema");
-    const hr__node *node = t->label_node = hr__node_get(model, "label");
-    if (!node) t->label_node = hr__node_get(schema, "label");
-    if (!t->label_node)
-        return hr__node_fail(schema, err, HR_INVALID_ARGUMENT, "training.label",
-                             "expected a label: the field that the model learns to predict");
-    if (node) HR_TRY(hr__training_need_field(node, &t->all, err));
-    return hr__node_text(t->label_node, &t->label, err);
-}
-
-/* Strings are labels where a vocabulary says which classes they are. */
-static hr_status training_file_check_label(const hr_training *t, hr_error *err)
-{
-    bool text = false;
-    const bool words = t->head.opts.label_vocabulary.count > 0;
-    for (int i = 0; i < t->all.fields; i++)
-        if (strcmp(t->all.field[i].name, t->label) == 0) text = t->all.field[i].dtype == HR_STRING;
-    if (words == text) return HR_OK;
-    if (words)
-        return hr__node_fail(t->head.vocabulary, err, HR_INVALID_ARGUMENT, "training.label",
-                             "expected a label of strings, but '%.60s' is a number; leave the vocabulary out",
-                             t->label);
-    return hr__node_fail(t->label_node, err, HR_INVALID_ARGUMENT, "training.label",
-                         "expected a field of numbers, but '%.60s' is a string; name its classes in "
-                         "model.label_vocabulary",
-                         t->label);
-}
-
 static hr_status training_file_read_data(hr_training *t, const hr__node *root, const hr_training_opts *o, hr_error *err)
 {
     const hr__node *train;
@@ -111,11 +80,11 @@ static hr_status training_file_read_all(hr_training *t, const char *path, const 
     HR_TRY(hr__config_check_keys(root, keys, err));
     HR_TRY(training_file_read_schema(t, root, err));
     HR_TRY(hr__training_read_derived(t, root, err));
-    HR_TRY(training_file_read_label(t, root, err));
+    HR_TRY(hr__training_read_label(t, root, err));
     HR_TRY(training_file_read_columns(t, root, err));
     HR_TRY(training_file_read_data(t, root, o, err));
     HR_TRY(hr__training_read_model(t, root, o, err));
-    HR_TRY(training_file_check_label(t, err));
+    HR_TRY(hr__training_check_labels(t, err));
     HR_TRY(hr__training_read_train(t, root, o, err));
     HR_TRY(make_identity(t, root, err));
     return hr__training_make_specs(t, err);
@@ -143,11 +112,14 @@ void hr_training_free(hr_training *t)
     if (!t) return;
     for (int i = 0; i < t->result_count; i++) hr_free(t->results[i].name);
     hr_free(t->results);
-    hr__training_head_free(&t->head);
     hr__training_free_specs(t);
+    hr__training_free_heads(t);
+    hr__training_free_warm_start(t);
     hr__training_free_rows(t);
     hr__column_list_free(&t->linear);
     hr__column_list_free(&t->dnn);
+    hr__column_list_free(&t->sequence);
+    hr__column_list_free(&t->context);
     hr__config_columns_free(t->columns);
     hr_optimizer_free(t->linear_optimizer);
     hr_optimizer_free(t->dnn_optimizer);
@@ -165,11 +137,26 @@ void hr_training_free(hr_training *t)
 
 /* ---- what it gives ---- */
 
+static hr_estimator *training_file_rnn(const hr_training *t, hr_head *head)
+{
+    const hr_rnn_estimator_opts o = {.struct_size = sizeof o,
+                                     .model_dir = t->model_dir,
+                                     .sequence_feature_columns = t->sequence,
+                                     .context_feature_columns = t->context,
+                                     .units = {t->units, (int)t->unit_count},
+                                     .cell_type = t->cell,
+                                     .optimizer = hr_optimizer_ref(t->dnn_optimizer),
+                                     .config = t->run,
+                                     .head = head};
+    return t->kind->make_rnn(&o);
+}
+
 hr_estimator *hr_training_estimator(hr_training *t)
 {
     if (!t) return NULL;
     hr_head *head = hr__training_head_new(t);
     if (!head) return NULL;
+    if (t->kind->make_rnn) return training_file_rnn(t, head);
     const hr_head_estimator_opts o = {.struct_size = sizeof o,
                                       .model_dir = t->model_dir,
                                       .linear_feature_columns = t->linear,
@@ -183,7 +170,8 @@ hr_estimator *hr_training_estimator(hr_training *t)
                                       .sparse_combiner = &t->combiner,
                                       .v1 = t->v1,
                                       .config = t->run,
-                                      .head = head};
+                                      .head = head,
+                                      .warm_start_from = t->warms ? &t->warm : NULL};
     return t->kind->make(&o);
 }
 

@@ -109,7 +109,8 @@ typedef struct hr_training_predict_opts {
     /* Fields of the rows, also those that the model does not see, and predictions, by their names with commas between
      * them: "id,probabilities,class_ids". A name that is both means the field. Default: the prediction that the model
      * is for, a line for each row, without a header: logistic (the probability of class 1), classes, predictions, or
-     * probabilities. */
+     * probabilities; of several heads that of each, with commas between them. Lists of a CSV have the separator of
+     * `train: csv`. */
     const char *columns;
     /* "csv", "jsonl" or "tfrecord"; default: by the name of the output, else csv. A prediction of several numbers is
      * NAME_0, NAME_1, ... in a CSV, and a list elsewhere. */

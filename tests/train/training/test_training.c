@@ -1,5 +1,6 @@
 /* Training files: every mistake has its line and column, and a way out. */
 #include "tests/testing.h"
+#include <headrace/checkpoint.h>
 #include <headrace/training_file.h>
 #include <math.h>
 #include <stdio.h>
@@ -169,7 +170,7 @@ static const mistake mistakes[] = {
     {model, "[8, 4]\n", "[8, 4]\n  head: regression\n", 17, 3, "unknown key"},
     {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator", 11, 3, "head"},
     {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: regresion", 12, 9, "regression"},
-    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: [regression]", 12, 9, "one head"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: [regression]", 12, 10, "label"},
     {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: {}", 12, 9, "one head"},
     {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: multi_class", 12, 9, "n_classes"},
     {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: {multi_class: {n_classes: 2}}",
@@ -201,6 +202,79 @@ static const mistake mistakes[] = {
     {columns, "columns:\n", "derived:\n  ratio: {ratio: [temp, tmp]}\ncolumns:\n", 7, 25, "temp"},
     {columns, "columns:\n", "derived:\n  ratio: {rato: [temp, hour]}\ncolumns:\n", 7, 11, "ratio"},
     {schema, "label: late", "label: origin", 5, 10, "'origin' is a string"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: []", 12, 9, "a head or more"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: [{regression: {label: tmp}}]", 12,
+     31, "temp"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: [{regresion: {label: temp}}]", 12,
+     11, "regression"},
+    {model, "dnn_linear_combined_classifier",
+     "dnn_linear_combined_estimator\n  head: [{regression: {label: temp, n_classes: 3}}]", 12, 37, "unknown key"},
+    {model, "dnn_linear_combined_classifier",
+     "dnn_linear_combined_estimator\n  head: [{regression: {label: temp, head_weight: 0}}]", 12, 50, "above 0"},
+    {model, "dnn_linear_combined_classifier",
+     "dnn_linear_combined_estimator\n  head: [{regression: {label: temp, name: a b}}]", 12, 43, "letters"},
+    {model, "dnn_linear_combined_classifier",
+     "dnn_linear_combined_estimator\n  head: [{regression: {label: hour}}, {poisson_regression: {label: hour}}]", 12,
+     68, "no head before"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: [{regression: {label: origin}}]",
+     12, 31, "the head's label_vocabulary"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator\n  head: [{regression: [hour]}]", 12, 23,
+     "mapping"},
+    {model, "dnn_linear_combined_classifier",
+     "dnn_linear_combined_estimator\n  head: [{regression: {label: late}}]\n  label: late", 13, 10, "each has its own"},
+    {model, "dnn_linear_combined_classifier",
+     "dnn_linear_combined_estimator\n  head: [{regression: {label: late}}, {regression: {name: two, label: temp}}]", 12,
+     71, "no column reads"},
+    {model, "[8, 4]\n", "[8, 4]\n  warm_start_from: {ckpt_to_initialize_form: old}\n", 17, 21,
+     "ckpt_to_initialize_from"},
+    {model, "[8, 4]\n", "[8, 4]\n  warm_start_from: {vars_to_warm_start: dnn}\n", 17, 20, "ckpt_to_initialize_from"},
+    {model, "[8, 4]\n", "[8, 4]\n  warm_start_from: {ckpt_to_initialize_from: old, vars_to_warm_start: (}\n", 17, 71,
+     "parenthesis"},
+    {model, "[8, 4]\n", "[8, 4]\n  warm_start_from: {ckpt_to_initialize_from: old, vars_to_warm_start: []}\n", 17, 71,
+     "an expression or more"},
+    {model, "[8, 4]\n", "[8, 4]\n  warm_start_from: {ckpt_to_initialize_from: old, vars_to_warm_start: [dnn, (]}\n", 17,
+     77, "parenthesis"},
+    {model, "[8, 4]\n", "[8, 4]\n  warm_start_from: {ckpt_to_initialize_from: old, var_name_to_prev_var_name: [a]}\n",
+     17, 78, "mapping"},
+    {model, "[8, 4]\n",
+     "[8, 4]\n  warm_start_from: {ckpt_to_initialize_from: old, var_name_to_prev_var_name: {a: [b]}}\n", 17, 82,
+     "text"},
+    {model, "[8, 4]\n",
+     "[8, 4]\n  warm_start_from: {ckpt_to_initialize_from: old, var_name_to_vocab_info: {v: {new_vocab: a}}}\n", 17, 79,
+     "old_vocab"},
+    {model, "[8, 4]\n",
+     "[8, 4]\n  warm_start_from: {ckpt_to_initialize_from: old, var_name_to_vocab_info: {v: {new_vocb: a}}}\n", 17, 80,
+     "new_vocab"},
+    {model, "[8, 4]\n",
+     "[8, 4]\n  warm_start_from: {ckpt_to_initialize_from: old, var_name_to_vocab_info: {v: {new_vocab: a, old_vocab: "
+     "b, axis: 2}}}\n",
+     17, 114, "from 0 to 1"},
+    {model, "[8, 4]\n",
+     "[8, 4]\n  warm_start_from: {ckpt_to_initialize_from: old, var_name_to_vocab_info: {v: {new_vocab: a, old_vocab: "
+     "b, backup_initializer: zero}}}\n",
+     17, 128, "zeros"},
+    {model, "[8, 4]\n", "[8, 4]\n  warm_start_from: {ckpt_to_initialize_from: old, vocab_info_only: true}\n", 17, 68,
+     "var_name_to_vocab_info"},
+    {model, "dnn_linear_combined_classifier", "rnn_classifier", 11, 3, "sequence_feature_columns"},
+    {model, "dnn_linear_combined_classifier", "rnn_classifier\n  sequence_feature_columns: [temp]", 12, 30, "temp"},
+    {model, "dnn_linear_combined_classifier", "rnn_classifier\n  sequence_feature_columns: [{sequence_numeric: temp}]",
+     11, 3, "units"},
+    {model, "dnn_linear_combined_classifier",
+     "rnn_classifier\n  sequence_feature_columns: [{sequence_numeric: temp}]\n  units: []", 13, 10, "a layer or more"},
+    {model, "dnn_linear_combined_classifier",
+     "rnn_classifier\n  sequence_feature_columns: [{sequence_numeric: temp}]\n  units: [4]\n  cell_type: lstn", 14, 14,
+     "lstm"},
+    {model, "dnn_linear_combined_classifier",
+     "rnn_classifier\n  sequence_feature_columns: [{sequence_numeric: temp}]\n  units: [4]\n  optimizer: adm", 14, 14,
+     "adam"},
+    {model, "dnn_linear_combined_classifier",
+     "rnn_classifier\n  sequence_feature_columns: [{sequence_numeric: temp}]\n  units: [4]\n  context_feature_columns: "
+     "[origin]",
+     14, 29, "origin"},
+    {model, "dnn_linear_combined_classifier",
+     "rnn_classifier\n  sequence_feature_columns: [{sequence_numeric: temp}]\n  units: [4]\n  v1: true", 14, 7,
+     "no form of v1"},
+    {model, "dnn_linear_combined_classifier", "rnn_classifier\n  warm_start_from: old", 12, 20, "no warm start"},
 };
 
 static void every_mistake_is_told_with_its_place_and_a_way_out(void **state)
@@ -325,14 +399,20 @@ static void every_estimator_is_made_by_its_name(void **state)
 {
     (void)state;
     char text[8192];
-    edited(text, sizeof text, model, "[8, 4]\n", "[8, 4]\n  batch_norm: true\n  sparse_combiner: mean\n  v1: true\n");
+    edited(
+        text, sizeof text, model, "[8, 4]\n",
+        "[8, 4]\n  batch_norm: true\n  sparse_combiner: mean\n  sequence_feature_columns: [{sequence_numeric: temp}]\n"
+        "  context_feature_columns: [indicator origin]\n  units: [4, 3]\n  cell_type: lstm\n");
     for (int i = 0; hr_estimator_name_at(i); i++) {
-        const char *name = hr_estimator_name_at(i), *head = "model.head=regression";
+        const char *name = hr_estimator_name_at(i);
         const bool any = strstr(name, "_estimator");
+        const char *head = any ? "model.head=regression" : "model.v1=true";
         hr_training *t;
         hr_error err = {0};
         write_file("training.yaml", text, strlen(text));
-        assert_ok(hr_training_open("training.yaml", &t, &err, .estimator = name, .set = &head, .set_count = any), &err);
+        assert_ok(hr_training_open("training.yaml", &t, &err, .estimator = name, .set = &head,
+                                   .set_count = any || strncmp(name, "rnn", 3) != 0),
+                  &err);
         hr_estimator *e = hr_training_estimator(t);
         assert_non_null(e);
         hr_estimator_free(e);
@@ -378,9 +458,13 @@ static void heads_have_their_options(void **state)
         "poisson_regression",
         "logistic_regression",
         "{logistic_regression: }",
+        "[{binary_class: {label: late}}]",
+        "[{binary_class: {name: a, label: late, class_weights: {0: 2}}}, {regression: {label: hour, head_weight: "
+        "0.5}}]",
     };
     char text[8192], head[256];
     edited(text, sizeof text, model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator");
+    memcpy(strstr(text, "[origin, hour]"), "[origin      ]", 14); /* the hour is a label */
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         const char *set = head;
         hr_training *t;
@@ -587,13 +671,167 @@ static void wrong_predictions_are_refused_and_leave_no_file(void **state)
     remove_folder("model");
 }
 
+/* Two heads with weights of their own; rows that are predicted have the labels of neither. */
+static void several_heads_learn_labels_of_their_own(void **state)
+{
+    (void)state;
+    static const char text[] = "schema: {int64: [late, hour], float: [temp], string: [origin]}\n"
+                               "columns: {temp: {numeric: temp}, origin: {hash_bucket: 4}}\n"
+                               "model:\n"
+                               "  estimator: dnn_estimator\n"
+                               "  head:\n"
+                               "    - binary_class: {name: delay, label: late, class_weights: {0: 0.5}}\n"
+                               "    - regression: {label: hour, head_weight: 0.01}\n"
+                               "  dnn_feature_columns: [temp, indicator origin]\n"
+                               "  dnn_hidden_units: [4]\n"
+                               "train: {files: train-0, eval_files: no.csv, batch_size: 16, seed: 1}\n";
+    char csv[16384];
+    hr_error err = {0};
+    hr_training *t = trained(text);
+    hr_file_list files = {0};
+    assert_ok(hr_file_list_add(&files, "train-0", &err), &err);
+    assert_ok(hr_training_evaluate(t, &err, .files = &files), &err);
+    hr_file_list_clear(&files);
+    assert_int_equal((int64_t)hr_training_result(t, "rows"), 64);
+    assert_true(fabs(hr_training_result(t, "label/mean/delay") - 2.0 / 3) < 1e-6);
+    assert_true(fabs(hr_training_result(t, "label/mean/hour") - (2 * 276 + 120) / 64.0) < 1e-4);
+    assert_true(fabs(hr_training_result(t, "loss") -
+                     (hr_training_result(t, "loss/delay") + 0.01 * hr_training_result(t, "loss/hour"))) < 1e-4);
+    write_file("no.csv", "temp,origin\n1.5,A\n2.5,EWR\n", 26);
+    assert_ok(hr_training_predict(t, "out.csv", &err, .columns = "hour/predictions,delay/class_ids"), &err);
+    read_whole("out.csv", csv, sizeof csv);
+    assert_true(strncmp(csv, "hour/predictions,delay/class_ids\n", 33) == 0);
+    assert_ok(hr_training_predict(t, "plain", &err), &err); /* the answers of both */
+    read_whole("plain", csv, sizeof csv);
+    assert_true(csv[0] == '0' && csv[1] == '.' && strchr(csv, ','));
+    hr_training_free(t);
+    remove_folder("model");
+}
+
+/* ---- warm starts ---- */
+
+static void read_variable(const char *prefix, const char *name, float *values, int64_t count)
+{
+    hr_error err = {0};
+    hr_bundle *b;
+    hr_tensor value;
+    assert_ok(hr_bundle_open(prefix, &b, &err), &err);
+    assert_ok(hr_bundle_read(b, name, &value, &err), &err);
+    assert_int_equal(value.count, count);
+    memcpy(values, value.data, sizeof *values * (size_t)count);
+    hr_tensor_clear(&value);
+    hr_bundle_free(b);
+}
+
+#define TABLE "dnn/input_from_feature_columns/input_layer/origin_embedding/embedding_weights"
+#define HIDDEN "dnn/hiddenlayer_0/kernel"
+
+static void train_warm(const char *text, const char *model_dir, const char *set)
+{
+    hr_training *t;
+    hr_error err = {0};
+    write_file("training.yaml", text, strlen(text));
+    assert_ok(hr_training_open("training.yaml", &t, &err, .model_dir = model_dir, .max_steps = 1, .set = &set,
+                               .set_count = 1),
+              &err);
+    assert_ok(hr_training_train(t, NULL, &err), &err);
+    hr_training_free(t);
+}
+
+/* Settings and expectations in the order: a folder; an expression; words that have moved, one of them new. */
+static void a_model_starts_with_values_of_another(void **state)
+{
+    (void)state;
+    static const char text[] = "schema: {int64: [late], float: [temp], string: [origin], label: late}\n"
+                               "columns: {temp: {numeric: temp}, origin: {vocabulary_file: old.txt}}\n"
+                               "model:\n"
+                               "  estimator: dnn_classifier\n"
+                               "  dnn_feature_columns: [temp, {embedding: origin, dimension: 3}]\n"
+                               "  dnn_hidden_units: [4]\n"
+                               "train: {files: train-0, batch_size: 16}\n";
+    float old[2 * 3], new[3 * 3], was[4 * 4], is[4 * 4];
+    write_trained_records();
+    write_file("old.txt", "EWR\nJFK\n", 8);
+    write_file("new.txt", "LGA\nJFK\nEWR\n", 12);
+    train_warm(text, "old", "train.seed=1");
+    read_variable("old/model.ckpt-1", HIDDEN, was, 16);
+
+    train_warm(text, "all", "model.warm_start_from=old");
+    read_variable("all/model.ckpt-0", HIDDEN, is, 16);
+    assert_memory_equal(was, is, sizeof was);
+    train_warm(text, "none", "model.warm_start_from={ckpt_to_initialize_from: old, vars_to_warm_start: \".*table\"}");
+    read_variable("none/model.ckpt-0", HIDDEN, is, 16);
+    assert_memory_not_equal(was, is, sizeof was);
+    train_warm(text, "listed",
+               "model.warm_start_from={ckpt_to_initialize_from: old/model.ckpt-1, vars_to_warm_start: [" HIDDEN "], "
+               "var_name_to_prev_var_name: {" HIDDEN ": " HIDDEN "}}");
+    read_variable("listed/model.ckpt-0", HIDDEN, is, 16);
+    assert_memory_equal(was, is, sizeof was);
+
+    char renewed[sizeof text];
+    snprintf(renewed, sizeof renewed, "%s", text);
+    memcpy(strstr(renewed, "old.txt"), "new.txt", 7);
+    train_warm(renewed, "words",
+               "model.warm_start_from={ckpt_to_initialize_from: old, vars_to_warm_start: \".*embedding.*\", "
+               "var_name_to_vocab_info: {" TABLE
+               ": {new_vocab: new.txt, old_vocab: old.txt, backup_initializer: ones}}}");
+    read_variable("old/model.ckpt-1", TABLE, old, 6);
+    read_variable("words/model.ckpt-0", TABLE, new, 9);
+    for (int i = 0; i < 3; i++) assert_true(new[i] == 1);
+    assert_memory_equal(new + 3, old + 3, sizeof *old * 3); /* JFK */
+    assert_memory_equal(new + 6, old, sizeof *old * 3);     /* EWR */
+    static const char *const folders[] = {"old", "all", "none", "listed", "words"};
+    for (int i = 0; i < 5; i++) remove_folder(folders[i]);
+}
+
+/* ---- sequences ---- */
+
+static void recurrent_layers_learn_the_words_of_a_csv(void **state)
+{
+    (void)state;
+    static const char text[] = "schema: {string: [words, who], int64: [good], label: good}\n"
+                               "columns:\n"
+                               "  words: {hash_bucket: 16}\n"
+                               "  steps: {sequence_categorical: words}\n"
+                               "  who: {hash_bucket: 4}\n"
+                               "model:\n"
+                               "  estimator: rnn_classifier\n"
+                               "  sequence_feature_columns: [{embedding: steps, dimension: 2}]\n"
+                               "  context_feature_columns: [indicator who]\n"
+                               "  units: [3, 2]\n"
+                               "  cell_type: lstm\n"
+                               "train: {files: rows.csv, eval_files: rows.csv, csv: {separator: \" \"}, epochs: 3, "
+                               "batch_size: 2, seed: 1, learning_rate: 0.1}\n";
+    static const char rows[] = "words,who,good\na fine book,x,1\nbad,y,0\nwell done,x,1\n";
+    char csv[4096];
+    hr_training *t;
+    hr_train_result result;
+    hr_error err = {0};
+    write_file("rows.csv", rows, strlen(rows));
+    assert_ok(open_text(text, &no_opts, &t, &err), &err);
+    assert_ok(hr_training_train(t, &result, &err), &err);
+    assert_int_equal(result.last_step, 5);
+    assert_ok(hr_training_evaluate(t, &err), &err);
+    assert_int_equal((int64_t)hr_training_result(t, "rows"), 3);
+    assert_ok(hr_training_predict(t, "out.csv", &err, .columns = "words,class_ids"), &err);
+    read_whole("out.csv", csv, sizeof csv);
+    assert_true(strncmp(csv, "words,class_ids\na fine book,", 28) == 0);
+    hr_training_free(t);
+    remove_folder("model");
+}
+
+static const char *const with_everything =
+    "[8, 4]\n  class_weights: {1: 2}\n  thresholds: [0.5]\n"
+    "  warm_start_from: {ckpt_to_initialize_from: old, vars_to_warm_start: [dnn], var_name_to_prev_var_name: {a: b}, "
+    "var_name_to_vocab_info: {v: {new_vocab: n, old_vocab: o}}}\n";
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
     char text[8192];
     hr_training *t;
     hr_error err = {0};
-    edited(text, sizeof text, model, "[8, 4]\n", "[8, 4]\n  class_weights: {1: 2}\n  thresholds: [0.5]\n");
+    edited(text, sizeof text, model, "[8, 4]\n", with_everything);
     write_file("training.yaml", text, strlen(text));
     int64_t before = allocations_alive();
     fail_allocation(-1);
@@ -635,6 +873,9 @@ int main(void)
         cmocka_unit_test(a_program_evaluates_by_the_file),
         cmocka_unit_test(a_program_predicts_fields_and_predictions_in_the_order_of_the_rows),
         cmocka_unit_test(wrong_predictions_are_refused_and_leave_no_file),
+        cmocka_unit_test(several_heads_learn_labels_of_their_own),
+        cmocka_unit_test(a_model_starts_with_values_of_another),
+        cmocka_unit_test(recurrent_layers_learn_the_words_of_a_csv),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
