@@ -16,7 +16,7 @@ typedef struct hr__text {
     bool failed;
 } hr__text;
 
-void hr__text_bytes(hr__text *text, const void *data, size_t size);
+HR_API void hr__text_bytes(hr__text *text, const void *data, size_t size);
 HR_API void hr__text_add(hr__text *text, const char *string);
 HR_API void hr__text_byte(hr__text *text, char byte);
 HR_API void hr__text_printf(hr__text *text, const char *format, ...) HR_PRINTF(2, 3);

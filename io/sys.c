@@ -1,6 +1,8 @@
 /* System calls through a replaceable table, repeated after EINTR; errno as a status. */
 #include "io/sys.h"
+#include "base/text.h"
 #include <headrace/io.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -153,4 +155,21 @@ hr_status hr__make_folders(const char *path, hr_error *err)
     int number = errno;
     hr_free(part);
     return made ? HR_OK : hr__sys_fail(err, number, "file.open", path, "made");
+}
+
+void hr__remove_tree(const char *path)
+{
+    DIR *dir = opendir(path);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        struct stat about;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        char *below = hr__path_in(path, entry->d_name);
+        if (below && lstat(below, &about) == 0 && S_ISDIR(about.st_mode))
+            hr__remove_tree(below);
+        else if (below)
+            current->unlink(below);
+        hr_free(below);
+    }
+    if (dir) closedir(dir);
+    rmdir(path);
 }

@@ -38,8 +38,10 @@ hr_status hr__wait(int fd, short events, int wake, int max, const char *path, hr
 /* The folder of a path, with its slash: "" for a bare name. Gives; NULL: no memory. */
 HR_API char *hr__folder_of(const char *path);
 /* The names in this file's folder, too, are on the disk. */
-hr_status hr__sync_folder(const char *path, hr_error *err);
+HR_API hr_status hr__sync_folder(const char *path, hr_error *err);
 /* Makes the folder and those above it, as far as they are not there. */
 HR_API hr_status hr__make_folders(const char *path, hr_error *err);
+/* Removes a folder with all that is in it, links as such. What cannot be removed stays. */
+HR_API void hr__remove_tree(const char *path);
 
 #endif

@@ -13,7 +13,7 @@ set(rooms base=0
     train/checkpoint=60 train/summary=60 train/graph=70 train/graphdef=75 train/passes=75 train/ops=80
     train/ops/files=81 train/ops/images=81 train/ops/linalg=81 train/ops/lists=81 train/ops/nn=81 train/ops/sparse=81
     train/ops/tables=81 train/ops/text=81
-    train/eager=85 train/transforms=90 train/optimizers=90 train/layers=90
+    train/eager=85 train/transforms=90 train/optimizers=90 train/layers=90 train/saved_model=95
     train/hooks=100 train/estimator=110 train/training=112 train/models=112 train/conformance=115 train=120 cli=130)
 
 function(find_room out file)

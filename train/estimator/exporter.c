@@ -83,31 +83,13 @@ static int is_export(const struct dirent *entry)
     return strlen(entry->d_name) == 10 && strspn(entry->d_name, "0123456789") == 10;
 }
 
-/* A folder with all that is in it, links as such. What cannot be removed stays. */
-static void remove_tree(const char *path)
-{
-    DIR *dir = opendir(path);
-    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
-        struct stat about;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        char *below = hr__path_in(path, entry->d_name);
-        if (below && lstat(below, &about) == 0 && S_ISDIR(about.st_mode))
-            remove_tree(below);
-        else if (below)
-            hr__sys_get()->unlink(below);
-        hr_free(below);
-    }
-    if (dir) closedir(dir);
-    rmdir(path);
-}
-
 static void remove_old_exports(const hr_exporter *x, const char *folder)
 {
     struct dirent **found = NULL;
     const int count = x->keep > 0 ? scandir(folder, &found, is_export, alphasort) : 0;
     for (int i = 0; i < count; i++) {
         char *path = i < count - x->keep ? hr__path_in(folder, found[i]->d_name) : NULL;
-        if (path) remove_tree(path);
+        if (path) hr__remove_tree(path);
         hr_free(path);
         free(found[i]);
     }
@@ -143,14 +125,14 @@ static hr_status export_whole(hr_exporter *x, const char *checkpoint, const char
                               hr_error *err)
 {
     hr_error why = {0};
-    remove_tree(temporary);
+    hr__remove_tree(temporary);
     HR_TRY(hr__make_folders(temporary, err));
     hr_status st = x->fn(temporary, checkpoint, x->user, &why);
     st = hr__descriptor_answer(x->name, "estimator.export", st, &why);
     if (st != HR_OK && err) *err = why;
     if (st == HR_OK && hr__sys_get()->rename(temporary, path) != 0)
         st = hr__sys_fail(err, errno, "file.rename", temporary, "rename");
-    if (st != HR_OK) remove_tree(temporary);
+    if (st != HR_OK) hr__remove_tree(temporary);
     return st;
 }
 

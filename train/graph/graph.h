@@ -296,6 +296,9 @@ typedef struct hr_session_opts {
                                 * most so many; default: all, or none if .workers is 0 */
     double timeout;            /* of a run, in seconds; default: none */
     int64_t memory_limit;      /* of a run, in bytes; default: none */
+    /* Nodes read files of this folder alone, and write none: "file.outside" otherwise, as of a link that leads out of
+     * it. For graphs that others have made. Default: any file is read and written. Copied */
+    const char *folder;
 } hr_session_opts;
 /* Gives a session; NULL: no memory. It borrows the graph, whose later nodes it knows as well. */
 HR_API hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *opts);

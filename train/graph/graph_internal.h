@@ -638,6 +638,7 @@ struct hr_session {
     int kernel_workers; /* for the pieces of one kernel; -1: all of the pool */
     double timeout;     /* of a run that says none; 0: none */
     int64_t memory_limit;
+    char *folder;         /* the one whose files nodes may read; NULL: they may read and write any */
     bool always_parallel; /* tests: even where it does not pay */
     char *passes;         /* of hr_session_opts; NULL: those that give the same bits */
     hr__buffers *buffers;

@@ -18,7 +18,8 @@ enum { HR_GRAPH_OP_ABI = 1 };
 
 /* The type of an attribute's value. */
 typedef enum hr_attr_kind {
-    HR_ATTR_INT = 1,
+    HR_ATTR_NONE, /* of a file: a name without a value */
+    HR_ATTR_INT,
     HR_ATTR_FLOAT,
     HR_ATTR_BOOL,
     HR_ATTR_STRING,
@@ -410,6 +411,13 @@ HR_API hr_status hr_kernel_new_resource(hr_kernel *k, const hr_resource_kind *ki
  * meanwhile, or, if the op is HR_READS_ONLY, others only read it. HR_INVALID_ARGUMENT, "resource.kind": input i is no
  * handle, or of another kind. */
 HR_API hr_status hr_kernel_resource(hr_kernel *k, int i, const hr_resource_kind *kind, void **thing, hr_error *err);
+
+/* ---- files, for compute ---- */
+
+/* To be asked by each op before it opens a file: HR_PERMISSION_DENIED, "file.outside", if the session's nodes may not
+ * read that path (hr_session_opts.folder), or not write it. */
+HR_API hr_status hr_kernel_reads_file(hr_kernel *k, const char *path, hr_error *err);
+HR_API hr_status hr_kernel_writes_file(hr_kernel *k, const char *path, hr_error *err);
 
 /* ---- variants, for compute ----
  *

@@ -1,5 +1,6 @@
 /* What a kernel asks of the executor: outputs, in memory of their own or of an input that nobody else needs; scratch
  * memory; threads. */
+#include "io/within.h"
 #include "train/graph/graph_internal.h"
 
 #include <string.h>
@@ -201,4 +202,18 @@ void hr_kernel_parallel(hr_kernel *k, int64_t count, double nanoseconds,
         return;
     }
     hr__parallel_for_with(k->frame->alone ? 0 : k->session->kernel_workers, p.pieces, kernel_run_piece, &p);
+}
+
+/* ---- files ---- */
+
+hr_status hr_kernel_reads_file(hr_kernel *k, const char *path, hr_error *err)
+{
+    return k->session->folder ? hr__path_within(k->session->folder, path, err) : HR_OK;
+}
+
+hr_status hr_kernel_writes_file(hr_kernel *k, const char *path, hr_error *err)
+{
+    if (!k->session->folder) return HR_OK;
+    return hr_fail(err, HR_PERMISSION_DENIED, "file.outside",
+                   "%s: a node would write a file, but this session's may only read, in %s", path, k->session->folder);
 }

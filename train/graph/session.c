@@ -1,5 +1,6 @@
 /* A session: what a graph's nodes keep between runs, and the run itself: feeds in, plan, execute, fetches out. */
 #include "base/constructor.h"
+#include "io/within.h"
 #include "train/graph/graph_internal.h"
 
 #include <string.h>
@@ -36,6 +37,7 @@ hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *given)
     s->instance = (hr__instance){.graph = g, .session = s};
     s->inline_only = workers && *workers == 0;
     s->passes = opts.passes ? hr_strdup(opts.passes) : NULL;
+    if (opts.folder && hr__path_real(opts.folder, &s->folder, NULL) != HR_OK) s->folder = hr_strdup("");
     s->kernel_workers = s->inline_only ? 0 : opts.kernel_workers ? *opts.kernel_workers : -1;
     s->timeout = opts.timeout;
     s->memory_limit = opts.memory_limit;
@@ -44,7 +46,8 @@ hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *given)
     s->buffers = hr__buffers_new();
     s->resources = opts.share ? hr__resources_share(opts.share->resources) : hr__resources_new();
     s->client = (hr__client){.run_one = hr__execute_one, .max_workers = workers ? *workers : -1};
-    if (s->lock_made && s->planning_made && s->buffers && s->resources && (s->passes || !opts.passes)) {
+    if (s->lock_made && s->planning_made && s->buffers && s->resources && (s->passes || !opts.passes) &&
+        (s->folder || !opts.folder)) {
         s->joined = !s->inline_only && hr__pool_join(&s->client, NULL) == HR_OK;
         if (s->joined || s->inline_only) {
             begin_loading(s);
@@ -66,6 +69,7 @@ void hr_session_free(hr_session *s)
     hr__resources_leave(s->resources);
     hr__buffers_close(s->buffers);
     hr_free(s->passes);
+    hr_free(s->folder);
     if (s->planning_made) uv_mutex_destroy(&s->planning);
     if (s->lock_made) uv_mutex_destroy(&s->lock);
     hr_free(s);

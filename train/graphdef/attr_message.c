@@ -128,9 +128,8 @@ static hr_status attr_of_value(hr__import_memory *memory, const proto_attr *v, h
         return func_attr(memory, v->func, out, err);
     case HEADRACE__PROTO__ATTR_VALUE__VALUE_LIST:
         return list_of_message(memory, v->list, kind, out, err);
-    default:
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "attribute '%.60s': expected a value, got none",
-                       out->name);
+    default: /* only what no op asks for may have none, as what TensorFlow 2 says of its functions */
+        return HR_OK;
     }
 }
 
@@ -216,6 +215,8 @@ static bool put_list(hr__arena *arena, const hr_attr *a, proto_list *m)
 static bool put_value(hr__arena *arena, const hr_attr *a, proto_attr *v)
 {
     switch (a->kind) {
+    case HR_ATTR_NONE:
+        return true;
     case HR_ATTR_INT:
         v->value_case = HEADRACE__PROTO__ATTR_VALUE__VALUE_I;
         v->i = a->i;

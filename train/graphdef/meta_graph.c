@@ -313,6 +313,17 @@ hr_status hr_meta_graph_add_collection(hr_meta_graph *m, const hr_meta_collectio
     return take_collection(m, entry, err);
 }
 
+void hr__meta_drop_collection(hr_meta_graph *m, const char *key)
+{
+    int kept = 0;
+    for (int i = 0; i < m->held.count; i++) {
+        if (strcmp(((const hr_meta_collection *)m->held.item[i])->key, key) == 0) continue;
+        m->held.item[kept] = m->held.item[i];
+        m->collections.item[kept++] = m->collections.item[i];
+    }
+    m->held.count = m->collections.count = kept;
+}
+
 /* ---- tags, the saver, assets ---- */
 
 const char *hr_meta_graph_version(const hr_meta_graph *m)

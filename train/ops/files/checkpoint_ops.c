@@ -3,6 +3,8 @@
 #include <headrace/checkpoint.h>
 #include <headrace/io.h>
 #include <headrace/kernels.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Inputs 0 to 2: the prefix, and as many names and parts as there are `tensors`. */
 static hr_status check_names(const hr_kernel *k, int tensors, hr_error *err)
@@ -26,6 +28,7 @@ static hr_status save_compute(hr_kernel *k, hr_error *err)
     HR_TRY(check_names(k, k->inputs - 3, err));
     char *prefix, *name, *slice;
     HR_TRY(hr_kernel_text(k, name_at(k, 0, 0), &prefix, err));
+    HR_TRY(hr_kernel_writes_file(k, prefix, err));
     (void)hr_make_folders_above(prefix, NULL); /* what cannot be made is told when the file is opened */
     HR_TRY(hr_bundle_writer_open(prefix, &writer, err));
     hr_status st = HR_OK;
@@ -58,14 +61,37 @@ static hr_status restore_one(hr_kernel *k, hr_bundle *bundle, int i, hr_error *e
                    hr_dtype_name(types->types[i]), hr_dtype_name(found));
 }
 
+/* Whether the session's nodes may read the index, and then all data files that it says there are. `path`: with space
+ * for 48 bytes more than the prefix. */
+static hr_status may_read_index(hr_kernel *k, const char *prefix, char *path, size_t size, hr_error *err)
+{
+    snprintf(path, size, "%s.index", prefix);
+    return hr_kernel_reads_file(k, path, err);
+}
+
+static hr_status may_read_data(hr_kernel *k, const char *prefix, int shards, char *path, size_t size, hr_error *err)
+{
+    if (shards > 99999)
+        return hr_fail(err, HR_DATA_LOSS, "checkpoint.entry",
+                       "%s: expected at most 99999 data files, got %d; the index is corrupt", prefix, shards);
+    for (int i = 0; i < shards; i++) {
+        snprintf(path, size, "%s.data-%05d-of-%05d", prefix, i, shards);
+        HR_TRY(hr_kernel_reads_file(k, path, err));
+    }
+    return HR_OK;
+}
+
 static hr_status restore_compute(hr_kernel *k, hr_error *err)
 {
     hr_bundle *bundle;
     HR_TRY(check_names(k, k->outputs, err));
-    char *prefix;
+    char *prefix, *path;
     HR_TRY(hr_kernel_text(k, name_at(k, 0, 0), &prefix, err));
+    const size_t size = strlen(prefix) + 48;
+    HR_TRY(hr_kernel_array(k, (int64_t)size, 1, "a path", &path, err));
+    HR_TRY(may_read_index(k, prefix, path, size, err));
     HR_TRY(hr_bundle_open(prefix, &bundle, err));
-    hr_status st = HR_OK;
+    hr_status st = may_read_data(k, prefix, hr_bundle_shards(bundle), path, size, err);
     for (int i = 0; i < k->outputs && st == HR_OK; i++) st = restore_one(k, bundle, i, err);
     hr_bundle_free(bundle);
     return st;
@@ -87,6 +113,7 @@ static hr_status merge_compute(hr_kernel *k, hr_error *err)
     char **from, *to;
     HR_TRY(hr_kernel_array(k, prefixes->count, sizeof *from, "paths", &from, err));
     HR_TRY(hr_kernel_text(k, name_at(k, 1, 0), &to, err));
+    HR_TRY(hr_kernel_writes_file(k, to, err));
     for (int i = 0; i < prefixes->count; i++) HR_TRY(hr_kernel_text(k, name_at(k, 0, i), &from[i], err));
     (void)hr_make_folders_above(to, NULL);
     return hr_bundle_merge((const char *const *)from, (int)prefixes->count, to, err,

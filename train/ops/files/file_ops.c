@@ -23,6 +23,7 @@ static hr_status read_compute(hr_kernel *k, hr_error *err)
     char *path;
     size_t size;
     HR_TRY(path_input(k, 0, "filename", &path, err));
+    HR_TRY(hr_kernel_reads_file(k, path, err));
     HR_TRY(hr_input_open_with(path, &(hr_input_opts){sizeof(hr_input_opts), .compression = HR_NONE}, &in, err));
     hr_status st;
     while ((st = hr_input_peek(in, 1, &data, &size, err)) == HR_OK && size > 0) {
@@ -43,6 +44,7 @@ static hr_status write_compute(hr_kernel *k, hr_error *err)
     char *path;
     HR_TRY(path_input(k, 0, "filename", &path, err));
     HR_TRY(hr_expect_rank("contents", k->input[1]->shape, 0, err));
+    HR_TRY(hr_kernel_writes_file(k, path, err));
     (void)hr_make_folders_above(path, NULL); /* what cannot be made is told when the file is opened */
     HR_TRY(hr_output_open_with(path, &(hr_output_opts){sizeof(hr_output_opts), .compression = HR_NONE}, &out, err));
     const hr_view contents = *(const hr_view *)k->input[1]->data;
@@ -76,7 +78,10 @@ static hr_status matching_compute(hr_kernel *k, hr_error *err)
     for (int64_t i = 0; i < patterns->count && st == HR_OK; i++) {
         hr_file_list some = {0};
         st = match_one(k, ((const hr_view *)patterns->data)[i], &some, err);
-        for (int64_t j = 0; j < some.count && st == HR_OK; j++) st = hr_file_list_add(&all, some.path[j], err);
+        for (int64_t j = 0; j < some.count && st == HR_OK; j++) {
+            st = hr_kernel_reads_file(k, some.path[j], err);
+            if (st == HR_OK) st = hr_file_list_add(&all, some.path[j], err);
+        }
         hr_file_list_clear(&some);
     }
     if (all.count) qsort(all.path, (size_t)all.count, sizeof *all.path, by_path);

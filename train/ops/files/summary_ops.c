@@ -268,6 +268,7 @@ static hr_status create_compute(hr_kernel *k, hr_error *err)
     if (w->events) return HR_OK;
     char *folder, *suffix;
     HR_TRY(hr_kernel_text(k, text_at(k->input[1], 0), &folder, err));
+    HR_TRY(hr_kernel_writes_file(k, folder, err));
     HR_TRY(hr_kernel_text(k, text_at(k->input[4], 0), &suffix, err));
     const int64_t max_queue = *(const int32_t *)k->input[2]->data;
     const double flush_secs = *(const int32_t *)k->input[3]->data * 1e-3;

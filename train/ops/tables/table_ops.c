@@ -298,6 +298,7 @@ static hr_status text_file_compute(hr_kernel *k, hr_error *err)
     HR_TRY(hr__table_check_lines(&t->type, &lines, err));
     char *path;
     HR_TRY(hr_kernel_text(k, *(const hr_view *)k->input[1]->data, &path, err));
+    HR_TRY(hr_kernel_reads_file(k, path, err));
     hr__table_begin(&filled, &t->type);
     hr_status st = hr__table_read(&filled, path, &lines, err);
     if (st == HR_OK) st = hr__table_initialize(t, &filled, err);
