@@ -92,6 +92,8 @@ static hr_status copy_metric(hr__metric *x, const hr_output_metric *given, hr_er
     *o = HR_OPTIONS(hr_metric_opts, &given->options);
     o->name = NULL;
     o->keras = true;
+    if (o->curve == HR_PR && o->summation == HR_TRAPEZOIDAL)
+        o->summation = HR_CAREFUL_INTERPOLATION; /* Keras's default */
     if (o->threshold) o->threshold = (x->threshold = *o->threshold, &x->threshold);
     if (o->class_id) o->class_id = (x->class_id = *o->class_id, &x->class_id);
     if (o->thresholds && o->threshold_count > 0) {
@@ -108,7 +110,9 @@ static hr_status add_metric(hr__compiled *c, const hr_output_metric *given, hr_e
     if (!x) return hr_no_memory(err, "a metric");
     *place = x;
     HR_TRY(copy_metric(x, given, err));
-    if (x->o.fn ? x->o.key != NULL : x->o.metric && (hr_metric_named(x->o.metric) || metric_asks_loss(x->o.metric)))
+    if (x->o.fn ? x->o.key != NULL
+                : x->o.metric &&
+                      (hr_metric_named(x->o.metric) || hr__metric_at(x->o.metric) || metric_asks_loss(x->o.metric)))
         return HR_OK;
     return hr_fail(
         err, HR_INVALID_ARGUMENT, "models.metric",

@@ -27,17 +27,17 @@ static hr_status fit_split(fitting *t, hr_dataset *data, hr_error *err)
     t->validation = o->validation_data;
     if (o->validation_split < 0 || o->validation_split >= 1 || isnan(o->validation_split))
         return hr_fail(err, HR_INVALID_ARGUMENT, "models.validation_split",
-                       "fit: expected a validation_split from 0 to less than 1, got %g", (double)o->validation_split);
+                       "fit: expected a validation_split from 0 to less than 1, got %g", o->validation_split);
     if (o->validation_split > 0 && !t->validation) {
         if (!t->rows || count < 0)
             return hr_fail(err, HR_INVALID_ARGUMENT, "models.validation_split",
                            "fit: .validation_split is for single rows of a known number, such as those of "
                            "hr_from_tensor_slices; give .validation_data");
-        const int64_t first = (int64_t)floor((double)count * (1 - (double)o->validation_split));
+        const int64_t first = (int64_t)floor((double)count * (1 - o->validation_split));
         if (first == 0 || first == count)
             return hr_fail(err, HR_INVALID_ARGUMENT, "models.validation_split",
                            "fit: %lld rows are too few to split them by %g; give .validation_data", (long long)count,
-                           (double)o->validation_split);
+                           o->validation_split);
         t->validation = hr_skip(hr_dataset_ref(data), first);
         t->train = hr_take(data, first);
         count = first;

@@ -196,6 +196,7 @@ typedef struct hr_output_metric {
     const char *metric; /* by its name (hr_metric_named), or "accuracy", "crossentropy", which ask the loss */
     const char *key;    /* in logs; default: as Keras makes it of the name */
     hr_metric_opts options;
+    double at;        /* of those at a value of another rate, such as "precision_at_recall": that value */
     hr_metric_fn *fn; /* one's own instead, with a key */
     bool weighted;    /* sample and class weights count */
 } hr_output_metric;
@@ -280,7 +281,7 @@ typedef struct hr_fit_opts {
     int64_t epochs;              /* the number of the epoch to end before; default 1 */
     int64_t initial_epoch;       /* the first one's number */
     hr_callback_list callbacks;  /* taken */
-    float validation_split;      /* the last so many of the rows are for validation; of single rows in memory */
+    double validation_split;     /* the last so many of the rows are for validation; of single rows in memory */
     hr_dataset *validation_data; /* taken; counts before .validation_split */
     bool no_shuffle;             /* default: single rows are in a new order in every epoch */
     uint64_t seed;               /* of that order; default: the pipeline's */
@@ -350,7 +351,8 @@ HR_API hr_status hr_reset_states(hr_model *m);
 
 /* ---- what the optimizer knows ---- */
 
-HR_API hr_status hr_model_learning_rate(hr_model *m, double *rate);     /* the one of the next step */
+/* That of the next step; under a schedule that of the last one, as in Keras. */
+HR_API hr_status hr_model_learning_rate(hr_model *m, double *rate);
 HR_API hr_status hr_model_set_learning_rate(hr_model *m, double rate);  /* refused under a schedule, "models.rate" */
 HR_API hr_status hr_model_iterations(hr_model *m, int64_t *iterations); /* steps since hr_compile */
 

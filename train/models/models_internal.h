@@ -244,6 +244,9 @@ typedef struct hr__targets {
     hr_node class_weights;
     hr_node loss;
 } hr__targets;
+/* The metric of that name which is one rate at a value of another; NULL: none. */
+typedef hr_metric hr__metric_at_fn(hr_node labels, hr_node predictions, double at, const hr_metric_opts *opts);
+hr__metric_at_fn *hr__metric_at(const char *name);
 /* Adds the losses, t->loss and the metrics, as results. */
 hr_status hr__add_losses(hr_model *m, hr__function *f, hr__at *at, hr__targets *t, hr_error *err);
 /* Adds the optimizer's step. */

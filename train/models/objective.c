@@ -4,16 +4,17 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- labels and weights as they belong to predictions ---- */
 
-/* Labels [n] beside outputs [n, k] are [n, 1]; numbers of the outputs' kind have their type. */
-static hr_node matched_labels(hr_node y, hr_node p)
+/* Labels [n] beside outputs [n, k] are [n, 1], and of their type unless they are numbers of classes. */
+static hr_node matched_labels(hr_node y, hr_node p, bool classes)
 {
     if (hr_node_shape(y).rank == 1 && hr_node_shape(p).rank == 2)
         y = hr_expand_dims(y, hr_scalar(y.graph, HR_INT32, 1));
     const hr_dtype of = hr_node_dtype(y);
-    return of == HR_DOUBLE || of == HR_FLOAT || of == HR_BOOL ? hr_cast_to(y, hr_node_dtype(p)) : y;
+    return classes && (of == HR_INT32 || of == HR_INT64) ? y : hr_cast_to(y, hr_node_dtype(p));
 }
 
 /* The class of each label: a number, or the place of the greatest of several. */
@@ -56,7 +57,21 @@ static hr_node row_weights(const hr__targets *t, int i, hr_node p)
     return product(w, of_class);
 }
 
+/* Labels [n, 1] beside outputs [n, 3] are spread over them, as Keras does. */
+static hr_node spread_labels(hr_node y, hr_node p)
+{
+    const hr_shape a = hr_node_shape(y), b = hr_node_shape(p);
+    if (a.rank < 2 || a.rank != b.rank || a.dims[a.rank - 1] != 1 || b.dims[b.rank - 1] == 1) return y;
+    return hr_add(y, hr_zeros_like(p));
+}
+
 /* ---- losses ---- */
+
+static bool loss_takes_classes(const hr__loss *l)
+{
+    const char *function = l->o.loss ? hr__keras_function(l->o.loss) : NULL;
+    return l->o.fn || (function && strncmp(function, "sparse", 6) == 0);
+}
 
 static hr_status check_labels(hr_model *m, int i, const hr__loss *l, hr_node y, hr_node p, hr_error *err)
 {
@@ -140,10 +155,29 @@ static const char *metric_asked(const char *name, hr_node label, hr_node p)
     return (accuracy ? accuracies : entropies)[which];
 }
 
+hr__metric_at_fn *hr__metric_at(const char *name)
+{
+    static const struct {
+        const char *name;
+        hr__metric_at_fn *fn;
+    } all[] = {
+        {"sensitivity_at_specificity", hr_metric_sensitivity_at_specificity_with},
+        {"specificity_at_sensitivity", hr_metric_specificity_at_sensitivity_with},
+        {"precision_at_recall", hr_metric_precision_at_recall_with},
+        {"recall_at_precision", hr_metric_recall_at_precision_with},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (hr__same_word(name, all[i].name)) return all[i].fn;
+    return NULL;
+}
+
 static hr_node metric_node(const hr__metric *x, hr_node label, hr__at at, hr_node weights)
 {
     hr_metric_opts o = x->o.options;
-    hr_node y = matched_labels(label, at.node);
+    const char *name = x->o.fn ? "" : metric_asked(x->o.metric, label, at.node);
+    const bool classes = strncasecmp(name, "sparse", 6) == 0 || x->o.fn;
+    hr_node y = matched_labels(label, at.node, classes);
+    if (!classes) y = spread_labels(y, at.node);
     char scope[320];
     size_t n = 0;
     for (const char *p = x->key; *p && n < sizeof scope - 1; p++) scope[n++] = *p == '/' || *p == ' ' ? '_' : *p;
@@ -153,7 +187,8 @@ static hr_node metric_node(const hr__metric *x, hr_node label, hr__at at, hr_nod
     if (at.mask.graph) w = product(spread(w, hr_node_shape(at.mask).rank), hr_cast_to(at.mask, HR_FLOAT));
     o.weights = w;
     if (x->o.fn) return x->o.fn(y, at.node, &o).update;
-    return hr_metric_named(metric_asked(x->o.metric, label, at.node))(y, at.node, &o).update;
+    if (hr__metric_at(x->o.metric)) return hr__metric_at(x->o.metric)(y, at.node, x->o.at, &o).update;
+    return hr_metric_named(name)(y, at.node, &o).update;
 }
 
 static hr_node mean_of(const char *name, hr_node value, hr_node rows)
@@ -178,7 +213,7 @@ static hr_status add_output_losses(hr_model *m, hr__function *f, hr__at *at, hr_
         const hr__loss *l = m->compiled.losses.at[i];
         if (!l) continue;
         const hr__at p = at[m->outputs.at[i]];
-        const hr_node y = matched_labels(t->label[i], p.node);
+        const hr_node y = matched_labels(t->label[i], p.node, loss_takes_classes(l));
         HR_TRY(check_labels(m, i, l, y, p.node, err));
         if (!m->compiled.tf_compat && l->o.options.from_logits &&
             (hr_node_is(p.node, "Softmax") || hr_node_is(p.node, "Sigmoid")))

@@ -57,7 +57,9 @@ hr_status hr_model_learning_rate(hr_model *m, double *rate)
     if (st == HR_OK && m->compiled.new_rate_given)
         *rate = m->compiled.new_rate;
     else if (st == HR_OK)
-        st = f && f->rate.graph ? read_number(f, f->rate, rate, &err) : rate_before(m, rate, &err);
+        st = f && f->rate.graph
+                 ? read_number(f, f->optimizer.learning_rate.graph ? f->optimizer.learning_rate : f->rate, rate, &err)
+                 : rate_before(m, rate, &err);
     return st == HR_OK ? st : hr__model_failed(m, &err);
 }
 
