@@ -12,15 +12,39 @@ HR_RULE(adadelta, 2, 1.4, {
         b[i] = b[i] * rho + change * change * rest;
     }
 })
-static const hr_rule *const adadelta_rules[] = {&adadelta_rule, NULL};
+
+/* Of Keras since 2.11. Numbers: rate, rho, 1 - rho, epsilon. */
+HR_RULE(keras_adadelta, 2, 1.4, {
+    const T rate = p[0], rho = p[1], rest = p[2], epsilon = p[3];
+    for (int64_t i = 0; i < n; i++) {
+        a[i] = rho * a[i] + rest * g[i] * g[i];
+        const T change = -sqrt(b[i] + epsilon) * g[i] / sqrt(a[i] + epsilon);
+        b[i] = rho * b[i] + rest * change * change;
+        w[i] += rate * change;
+    }
+})
+static const hr_rule *const adadelta_rules[] = {&adadelta_rule, &keras_adadelta_rule, NULL};
 
 /* Inputs: var, accum, accum_update, lr, rho, epsilon, grad [, indices]. */
 HR_UPDATE(adadelta_dense, &adadelta_rule, .from = {3, 4, 5}, .grad = 6)
 HR_UPDATE(adadelta_sparse, &adadelta_rule, .from = {3, 4, 5}, .grad = 6, .indices = 7)
 
+static hr_status keras_adadelta_dense(hr_kernel *k, hr_error *err)
+{
+    hr_update update = {&keras_adadelta_rule, .from = {3, 4, 0, 5}, .grad = 6};
+    double rho;
+    HR_TRY(hr_update_number(k, 4, &rho, err));
+    update.p[2] = 1 - rho;
+    return hr_update_run(k, &update, err);
+}
+
 const hr_graph_op hr_graph_ops_adadelta[] = {
     HR_UPDATE_OPS("Adadelta", adadelta_dense),
     HR_SPARSE_UPDATE_OPS("Adadelta", adadelta_sparse),
+    HR_OWN_UPDATE_OP(
+        "KerasAdadelta",
+        "var:resource, accum:resource, accum_update:resource, lr:float, rho:double, epsilon:double, grad:T",
+        keras_adadelta_dense),
     HR_GRAPH_OPS_END,
 };
 
@@ -45,13 +69,24 @@ static const char *adadelta_title(const hr_optimizer *o)
 static int adadelta_slots(const hr_optimizer *o, const hr_slot **slot)
 {
     static const hr_slot all[] = {{.name = "accum_grad"}, {.name = "accum_var"}};
-    (void)o;
-    *slot = all;
+    static const hr_slot keras[] = {{.name = "accumulated_grad"}, {.name = "accumulated_delta_var"}};
+    *slot = hr_optimizer_is_keras(o) ? keras : all;
     return 2;
+}
+
+/* Slots of all rows decay, so that a sparse gradient might as well be dense. */
+static hr_node keras_adadelta_update(hr_minimizer *t, const hr_minimize_target *v)
+{
+    const hr_node rho = hr_scalar(t->g, HR_DOUBLE, hr_optimizer_value(t->optimizer, RHO));
+    const hr_node epsilon = hr_scalar(t->g, HR_DOUBLE, hr_optimizer_value(t->optimizer, EPSILON));
+    return hr_new_node(t->g, "Headrace>KerasAdadelta",
+                       HR_INPUTS(v->variable, v->slot[0], v->slot[1], hr_minimizer_float(t, HR_LEARNING_RATE), rho,
+                                 epsilon, hr_minimizer_dense(v)));
 }
 
 static hr_node adadelta_update(hr_minimizer *t, const hr_minimize_target *v)
 {
+    if (hr_optimizer_is_keras(t->optimizer)) return keras_adadelta_update(t, v);
     const hr_node rate = hr_minimizer_number(t, v, HR_LEARNING_RATE), rho = hr_minimizer_number(t, v, RHO);
     const hr_node epsilon = hr_minimizer_number(t, v, EPSILON), grad = v->gradient.values;
     if (!hr_target_is_sparse(v))
@@ -72,6 +107,7 @@ const hr_optimizer_kind hr_optimizer_kind_adadelta = {
     .title = adadelta_title,
     .slots = adadelta_slots,
     .update = adadelta_update,
+    .keras = true,
 };
 
 hr_optimizer *hr_adadelta_with(float learning_rate, const hr_adadelta_opts *opts)

@@ -29,7 +29,16 @@ HR_RULE(adagrad_v2, 1, 0.7, {
 
 #undef ADAGRAD
 
-static const hr_rule *const adagrad_rules[] = {&adagrad_rule, &adagrad_v2_rule, NULL};
+/* Of Keras since 2.11. Numbers: rate, epsilon. */
+HR_RULE(keras_adagrad, 1, 0.7, {
+    const T rate = p[0], epsilon = p[1];
+    for (int64_t i = 0; i < n; i++) {
+        a[i] += g[i] * g[i];
+        w[i] -= rate * g[i] / sqrt(a[i] + epsilon);
+    }
+})
+
+static const hr_rule *const adagrad_rules[] = {&adagrad_rule, &adagrad_v2_rule, &keras_adagrad_rule, NULL};
 
 /* ---- ops ---- */
 
@@ -39,13 +48,20 @@ HR_UPDATE(adagrad_dense_v2, &adagrad_v2_rule, .from = {2, 3}, .grad = 4, .flag =
 HR_UPDATE(adagrad_sparse_v2, &adagrad_v2_rule, .from = {2, 3}, .grad = 4, .indices = 5, .flag = "update_slots",
           .flag_to = 2)
 
+HR_UPDATE(keras_adagrad_dense, &keras_adagrad_rule, .from = {2, 3}, .grad = 4)
+HR_UPDATE(keras_adagrad_sparse, &keras_adagrad_rule, .from = {2, 3}, .grad = 4, .indices = 5)
+
+#define KERAS_INPUTS "var:resource, accum:resource, lr:float, epsilon:double, grad:T"
 const hr_graph_op hr_graph_ops_adagrad[] = {
     HR_UPDATE_OPS("Adagrad", adagrad_dense),
     HR_UPDATE_OPS("AdagradV2", adagrad_dense_v2),
     HR_SPARSE_UPDATE_OPS("Adagrad", adagrad_sparse),
     HR_SPARSE_UPDATE_OPS("AdagradV2", adagrad_sparse_v2),
+    HR_OWN_UPDATE_OP("KerasAdagrad", KERAS_INPUTS, keras_adagrad_dense),
+    HR_OWN_SPARSE_UPDATE_OP("SparseKerasAdagrad", KERAS_INPUTS ", indices:Tindices", keras_adagrad_sparse),
     HR_GRAPH_OPS_END,
 };
+#undef KERAS_INPUTS
 
 /* ---- the kind ---- */
 
@@ -92,8 +108,21 @@ static hr_node update_v1(hr_minimizer *t, const hr_minimize_target *v)
                        HR_ATTRS(HR_BOOL_ATTR("_sum_duplicates", true)));
 }
 
+static hr_node keras_adagrad_update(hr_minimizer *t, const hr_minimize_target *v)
+{
+    const hr_node rate = hr_minimizer_float(t, HR_LEARNING_RATE);
+    const hr_node epsilon = hr_scalar(t->g, HR_DOUBLE, hr_optimizer_value(t->optimizer, EPSILON));
+    if (!hr_target_is_sparse(v))
+        return hr_new_node(t->g, "Headrace>KerasAdagrad",
+                           HR_INPUTS(v->variable, v->slot[0], rate, epsilon, v->gradient.values));
+    return hr_new_node(t->g, "Headrace>SparseKerasAdagrad",
+                       HR_INPUTS(v->variable, v->slot[0], rate, epsilon, v->gradient.values, v->gradient.indices),
+                       HR_ATTRS(HR_BOOL_ATTR("_sum_duplicates", true)));
+}
+
 static hr_node adagrad_update(hr_minimizer *t, const hr_minimize_target *v)
 {
+    if (hr_optimizer_is_keras(t->optimizer)) return keras_adagrad_update(t, v);
     if (hr_optimizer_is_v1(t->optimizer)) return update_v1(t, v);
     hr_node rate = hr_minimizer_number(t, v, HR_LEARNING_RATE), epsilon = hr_minimizer_number(t, v, EPSILON);
     if (!hr_target_is_sparse(v))
@@ -115,6 +144,7 @@ const hr_optimizer_kind hr_optimizer_kind_adagrad = {
     .slots = adagrad_slots,
     .update = adagrad_update,
     .check = adagrad_check,
+    .keras = true,
 };
 
 hr_optimizer *hr_adagrad_with(float learning_rate, const hr_adagrad_opts *opts)

@@ -137,7 +137,8 @@ static hr_status adam_lazy(hr_kernel *k, hr_error *err)
     return adam_run(k, 3, (hr_update){.rule = &adam_lazy_rule, .indices = 10}, err);
 }
 
-/* Inputs: var, m, v [, vhat], lr, iterations, beta1, beta2, epsilon, grad [, indices]. `at`: where lr is. */
+/* Keras casts betas to the variable's type by way of float32, but where it takes 1 - beta. Inputs: var, m, v [, vhat], lr,
+ * iterations, beta1, beta2, epsilon, grad [, indices]. `at`: where lr is. */
 static hr_status keras_adam_run(hr_kernel *k, int at, hr_update update, hr_error *err)
 {
     double rate, iterations, beta1, beta2;
@@ -154,7 +155,7 @@ static hr_status keras_adam_run(hr_kernel *k, int at, hr_update update, hr_error
     update.p[5] = beta2;
     const double step = iterations + 1;
     if (k->input[at + 5]->dtype == HR_DOUBLE)
-        update.p[0] = rate * sqrt(1 - pow(beta2, step)) / (1 - pow(beta1, step));
+        update.p[0] = rate * sqrt(1 - pow((double)(float)beta2, step)) / (1 - pow((double)(float)beta1, step));
     else
         update.p[0] =
             (double)((float)rate * sqrtf(1 - powf((float)beta2, (float)step)) / (1 - powf((float)beta1, (float)step)));

@@ -134,12 +134,14 @@ static hr_node adjusted_l2(hr_minimizer *t, const hr_minimize_target *v, hr_node
     return hr_add(l2, hr_div(hr_minimizer_number(t, v, BETA), twice));
 }
 
+/* Since 2.11 Keras makes sparse gradients dense, so that rows never seen become 0. */
 static hr_node ftrl_update(hr_minimizer *t, const hr_minimize_target *v)
 {
+    const bool keras = hr_optimizer_is_keras(t->optimizer), sparse = hr_target_is_sparse(v) && !keras;
     hr_node rate = hr_minimizer_number(t, v, HR_LEARNING_RATE);
-    hr_node in[10] = {v->variable, v->slot[0], v->slot[1], v->gradient.values};
+    hr_node in[10] = {v->variable, v->slot[0], v->slot[1], keras ? hr_minimizer_dense(v) : v->gradient.values};
     int n = 4;
-    const bool shrinks = hr_optimizer_value(t->optimizer, L2_SHRINKAGE) > 0, sparse = hr_target_is_sparse(v);
+    const bool shrinks = hr_optimizer_value(t->optimizer, L2_SHRINKAGE) > 0;
     if (sparse) in[n++] = v->gradient.indices;
     in[n++] = rate;
     in[n++] = hr_minimizer_number(t, v, L1);
@@ -162,6 +164,7 @@ const hr_optimizer_kind hr_optimizer_kind_ftrl = {
     .title = ftrl_title,
     .slots = ftrl_slots,
     .update = ftrl_update,
+    .keras = true,
 };
 
 hr_optimizer *hr_ftrl_with(float learning_rate, const hr_ftrl_opts *opts)

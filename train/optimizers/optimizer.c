@@ -229,6 +229,7 @@ static hr_status take_common(hr_optimizer *o, const hr_optimizer_common *common)
     if (common) o->common = *common;
     if (o->kind->v1_only) o->common.v1 = true;
     if (o->kind->keras_only) o->common.keras = true;
+    if (o->common.ema_overwrite_frequency == 0) o->common.ema_overwrite_frequency = o->kind->ema_overwrite_frequency;
     if (o->common.use_ema == 0) o->common.ema_momentum = o->common.ema_overwrite_frequency = 0;
     if (!take_excluded(o, o->common.exclude_from_weight_decay)) return hr_no_memory(&o->error, "an optimizer");
     if (!o->common.name) return HR_OK;

@@ -244,8 +244,9 @@ typedef struct hr_optimizer_kind {
     bool v1_only;                                 /* it has names and defaults of TensorFlow 1 alone: .v1 is implied */
     /* Refuses values that are in their ranges, but not together; NULL: none. */
     hr_status (*check)(const hr_optimizer *o, hr_error *err);
-    bool keras;      /* it knows .keras: its title, slots and update ask hr_optimizer_is_keras */
-    bool keras_only; /* .keras is implied */
+    bool keras;                     /* it knows .keras: its title, slots and update ask hr_optimizer_is_keras */
+    bool keras_only;                /* .keras is implied */
+    double ema_overwrite_frequency; /* the default of that option */
 } hr_optimizer_kind;
 
 #define HR_OPTIMIZER_HEAD                                                                                              \
@@ -316,6 +317,8 @@ HR_API hr_node hr_minimizer_cast(hr_node number, const hr_minimize_target *v);
 HR_API hr_node hr_minimizer_variable(hr_minimizer *t, const char *scope, const char *name, hr_dtype dtype,
                                      hr_shape shape, double initial);
 static inline bool hr_target_is_sparse(const hr_minimize_target *v) { return v->gradient.indices.graph != NULL; }
+/* The gradient, of the variable's shape; a sparse one is summed up in zeros. */
+HR_API hr_node hr_minimizer_dense(const hr_minimize_target *v);
 
 /* A complete kind, SignSGD. It refuses sparse gradients, "optimizer.shape", because its op has no indices.
  *

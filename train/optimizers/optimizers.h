@@ -48,7 +48,7 @@ HR_API const char *hr_optimizer_text(const hr_optimizer *optimizer);
     const char *const *exclude_from_weight_decay;                                                                         \
     bool keras; /* names, slots and formulas of tf.keras.optimizers since Keras 2.11 */                                   \
     /* With .keras: moving averages of the variables, "<optimizer>/average/<var>", which take the variables' place in \
-     * each so many-th step (0: never), and when hr_overwrite_with_averages says so. */   \
+     * each so many-th step (0: never; RMSprop: 100th), and when hr_overwrite_with_averages says so. */   \
     bool use_ema;                                                                                                         \
     const float *ema_momentum; /* what an average keeps of itself in a step; default 0.99 */                              \
     int64_t ema_overwrite_frequency;
@@ -105,8 +105,10 @@ typedef struct hr_nadam_opts {
     const float *beta1;          /* default 0.9 */
     const float *beta2;          /* default 0.999 */
     const float *epsilon;        /* default 1e-7 */
-    const float *schedule_decay; /* of the momentum; default 0.004 */
-    HR_OPTIMIZER_OPTIONS         /* .decay counts for nothing */
+    const float *schedule_decay; /* of the momentum; default 0.004; not with .keras, where it is 1 */
+    /* With .keras: as a graph of Keras computes it, with a product of decays that is wrong; NaN for one variable. */
+    bool tf_compat;
+    HR_OPTIMIZER_OPTIONS /* .decay counts for nothing without .keras */
 } hr_nadam_opts;
 /* Nadam: Adam with Nesterov's momentum. */
 HR_API hr_optimizer *hr_nadam_with(float learning_rate, const hr_nadam_opts *opts);
@@ -134,6 +136,30 @@ typedef struct hr_adadelta_opts {
 HR_API hr_optimizer *hr_adadelta_with(float learning_rate, const hr_adadelta_opts *opts);
 #define hr_adadelta(...)                                                                                               \
     HR_CALL1_(hr_adadelta_with, hr_adadelta_opts, __VA_ARGS__, .struct_size = sizeof(hr_adadelta_opts))
+
+typedef struct hr_adafactor_opts {
+    size_t struct_size;
+    const float *beta2_decay;    /* of the means of squares: the share 1 - t^beta2_decay stays; default -0.8 */
+    const float *epsilon1;       /* added to squares of gradients; default 1e-30 */
+    const float *epsilon2;       /* a variable counts as at least so large; default 0.001 */
+    const float *clip_threshold; /* the most that a change may be, as the root of its mean square; default 1 */
+    HR_OPTIMIZER_OPTIONS         /* .keras is implied */
+} hr_adafactor_opts;
+/* Adafactor: of a matrix it keeps one value a row and one a column; steps in proportion to what a variable is. In Keras
+ * the rate is at most 1 / sqrt(t), whatever relative_step says. */
+HR_API hr_optimizer *hr_adafactor_with(float learning_rate, const hr_adafactor_opts *opts);
+#define hr_adafactor(...)                                                                                              \
+    HR_CALL1_(hr_adafactor_with, hr_adafactor_opts, __VA_ARGS__, .struct_size = sizeof(hr_adafactor_opts))
+
+typedef struct hr_lion_opts {
+    size_t struct_size;
+    const float *beta1;  /* of the direction; default 0.9 */
+    const float *beta2;  /* of the mean that is kept; default 0.99 */
+    HR_OPTIMIZER_OPTIONS /* .keras is implied */
+} hr_lion_opts;
+/* Lion: steps of the learning rate in the direction of the sign of a mean of gradients. */
+HR_API hr_optimizer *hr_lion_with(float learning_rate, const hr_lion_opts *opts);
+#define hr_lion(...) HR_CALL1_(hr_lion_with, hr_lion_opts, __VA_ARGS__, .struct_size = sizeof(hr_lion_opts))
 
 typedef struct hr_proximal_opts {
     size_t struct_size;

@@ -132,7 +132,9 @@ static hr_node sgd_update(hr_minimizer *t, const hr_minimize_target *v)
     const bool keras = hr_optimizer_is_keras(o);
     if (hr_optimizer_value(o, MOMENTUM) == 0 && !keras) return plain(t, v);
     const hr_attr nesterov = HR_BOOL_ATTR("use_nesterov", hr_optimizer_value(o, NESTEROV) != 0);
-    hr_node rate = hr_minimizer_number(t, v, HR_LEARNING_RATE), momentum = hr_minimizer_number(t, v, MOMENTUM);
+    const hr_node rate = hr_minimizer_number(t, v, HR_LEARNING_RATE);
+    const hr_node momentum =
+        keras ? hr_minimizer_cast(hr_minimizer_float(t, MOMENTUM), v) : hr_minimizer_number(t, v, MOMENTUM);
     if (!hr_target_is_sparse(v))
         return hr_new_node(t->g, hr_optimizer_is_v1(o) ? "ResourceApplyMomentum" : "ResourceApplyKerasMomentum",
                            HR_INPUTS(v->variable, v->slot[0], rate, v->gradient.values, momentum), HR_ATTRS(nesterov));

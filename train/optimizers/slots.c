@@ -123,6 +123,15 @@ hr_node hr_minimizer_step(hr_minimizer *t)
     return hr_cast_to(hr_add(t->iterations, hr_scalar(t->g, HR_INT64, 1)), HR_FLOAT);
 }
 
+hr_node hr_minimizer_dense(const hr_minimize_target *v)
+{
+    if (!hr_target_is_sparse(v)) return v->gradient.values;
+    const hr_shape shape = hr_variable_of(v->variable)->shape;
+    const hr_node rows = hr_scalar(v->variable.graph, HR_INT64, shape.rank > 0 ? (double)shape.dims[0] : 0);
+    return hr_new_node(v->variable.graph, "UnsortedSegmentSum",
+                       HR_INPUTS(v->gradient.values, v->gradient.indices, rows));
+}
+
 hr_node hr_minimizer_cast(hr_node number, const hr_minimize_target *v) { return hr_cast_to(number, v->dtype); }
 
 hr_node hr_minimizer_number(hr_minimizer *t, const hr_minimize_target *v, int i)

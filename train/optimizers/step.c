@@ -39,8 +39,8 @@ static hr_node no_gradients(hr_graph *g, const hr_optimizer *o)
 /* The variable loses a part of itself before its update. */
 static hr_node decay_weights(hr_minimizer *t, const hr_minimize_target *v)
 {
-    const double decay = t->optimizer->common.weight_decay;
-    const hr_node part = hr_mul(hr_minimizer_number(t, v, HR_LEARNING_RATE), hr_scalar(t->g, v->dtype, decay));
+    const hr_node decay = hr_cast_to(hr_scalar(t->g, HR_FLOAT, t->optimizer->common.weight_decay), v->dtype);
+    const hr_node part = hr_mul(hr_minimizer_number(t, v, HR_LEARNING_RATE), decay);
     return hr_target(hr_assign_sub(v->variable, hr_mul(v->variable, part)));
 }
 

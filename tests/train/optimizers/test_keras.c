@@ -79,7 +79,11 @@ static void variables_are_made_in_the_order_of_keras(void **state)
                 (const char *const[]){"Adam/a/kernel/m", "Adam/a/kernel/v", "Adam/a/bias/m", "Adam/a/bias/v", NULL});
 }
 
-/* ---- steps ---- */
+/* ---- steps ----
+ *
+ * Where Keras casts a number to the weight's type, it does so by way of float32. */
+
+static const double BETA1 = (double)0.9f, BETA2 = (double)0.999f;
 
 enum { ROWS = 7, WIDTH = 3, N = ROWS * WIDTH, IDS = 5, STEPS = 4, MOST = 3 };
 
@@ -119,14 +123,107 @@ static void adam_moments(state_of *x, double g)
 static void adam_formula(state_of *x, double g, double rate, int t)
 {
     adam_moments(x, g);
-    x->w -= rate * sqrt(1 - pow(0.999, t)) / (1 - pow(0.9, t)) * x->s[0] / (sqrt(x->s[1]) + 1e-7);
+    x->w -= rate * sqrt(1 - pow(BETA2, t)) / (1 - pow(BETA1, t)) * x->s[0] / (sqrt(x->s[1]) + 1e-7);
 }
 
 static void amsgrad_formula(state_of *x, double g, double rate, int t)
 {
     adam_moments(x, g);
     x->s[2] = fmax(x->s[2], x->s[1]);
-    x->w -= rate * sqrt(1 - pow(0.999, t)) / (1 - pow(0.9, t)) * x->s[0] / (sqrt(x->s[2]) + 1e-7);
+    x->w -= rate * sqrt(1 - pow(BETA2, t)) / (1 - pow(BETA1, t)) * x->s[0] / (sqrt(x->s[2]) + 1e-7);
+}
+
+static void adagrad_formula(state_of *x, double g, double rate, int t)
+{
+    (void)t;
+    x->s[0] += g * g;
+    x->w -= rate * g / sqrt(x->s[0] + 1e-7);
+}
+
+static void adadelta_formula(state_of *x, double g, double rate, int t)
+{
+    (void)t;
+    x->s[0] = 0.95 * x->s[0] + 0.05 * g * g;
+    const double change = g * sqrt((x->s[1] + 1e-7) / (x->s[0] + 1e-7));
+    x->s[1] = 0.95 * x->s[1] + 0.05 * change * change;
+    x->w -= rate * change;
+}
+
+static void adamax_formula(state_of *x, double g, double rate, int t)
+{
+    x->s[0] = 0.9 * x->s[0] + 0.1 * g;
+    x->s[1] = fmax(0.999 * x->s[1], fabs(g));
+    x->w -= rate / (1 - pow(BETA1, t)) * x->s[0] / (x->s[1] + 1e-7);
+}
+
+static double nadam_u(int t) { return BETA1 * (1 - 0.5 * pow((double)0.96f, t)); }
+
+/* One step with a product of all u that is given. */
+static void nadam_step(state_of *x, double g, double rate, int t, double product)
+{
+    x->s[0] += (g - x->s[0]) * (1 - BETA1);
+    x->s[1] += (g * g - x->s[1]) * (1 - BETA2);
+    const double mean =
+        nadam_u(t + 1) * x->s[0] / (1 - product * nadam_u(t + 1)) + (1 - nadam_u(t)) * g / (1 - product);
+    x->w -= rate * mean / (sqrt(x->s[1] / (1 - pow(BETA2, t))) + 1e-7);
+}
+
+static void nadam_formula(state_of *x, double g, double rate, int t)
+{
+    double product = 1;
+    for (int i = 1; i <= t; i++) product *= nadam_u(i);
+    nadam_step(x, g, rate, t, product);
+}
+
+static void rmsprop_formula(state_of *x, double g, double rate, int t)
+{
+    (void)t;
+    x->s[0] = 0.9 * x->s[0] + 0.1 * g * g;
+    x->w -= rate * g / sqrt(x->s[0] + 1e-7);
+}
+
+/* Slots: velocity, momentum, average gradient. */
+static void rmsprop_momentum_formula(state_of *x, double g, double rate, int t)
+{
+    (void)t;
+    x->s[0] = 0.9 * x->s[0] + 0.1 * g * g;
+    x->s[1] = 0.5 * x->s[1] + rate * g / sqrt(x->s[0] + 1e-7);
+    x->w -= x->s[1];
+}
+
+static void rmsprop_centered_formula(state_of *x, double g, double rate, int t)
+{
+    (void)t;
+    x->s[0] = 0.9 * x->s[0] + 0.1 * g * g;
+    x->s[1] = 0.9 * x->s[1] + 0.1 * g;
+    x->w -= rate * g / sqrt(x->s[0] - x->s[1] * x->s[1] + 1e-7);
+}
+
+static void rmsprop_both_formula(state_of *x, double g, double rate, int t)
+{
+    (void)t;
+    x->s[0] = 0.9 * x->s[0] + 0.1 * g * g;
+    x->s[2] = 0.9 * x->s[2] + 0.1 * g;
+    x->s[1] = 0.5 * x->s[1] + rate * g / sqrt(x->s[0] - x->s[2] * x->s[2] + 1e-7);
+    x->w -= x->s[1];
+}
+
+/* l1 0.125, l2 0.25, shrinkage 0.5, beta 0.0625; a gradient of 0 as well moves what is not 0. */
+static void ftrl_formula(state_of *x, double g, double rate, int t)
+{
+    (void)t;
+    const double more = x->s[0] + g * g, l2 = 0.25 + 0.0625 / (2 * rate);
+    x->s[1] += g + 2 * 0.5 * x->w - (sqrt(more) - sqrt(x->s[0])) / rate * x->w;
+    x->w = (fmax(fmin(x->s[1], 0.125), -0.125) - x->s[1]) / (sqrt(more) / rate + 2 * l2);
+    x->s[0] = more;
+}
+
+static void lion_formula(state_of *x, double g, double rate, int t)
+{
+    (void)t;
+    const double beta2 = (double)0.99f, mean = BETA1 * x->s[0] + (1 - BETA1) * g;
+    x->w -= mean > 0 ? rate : mean < 0 ? -rate : 0;
+    x->s[0] = beta2 * x->s[0] + (1 - beta2) * g;
 }
 
 #define RATE 0.125f
@@ -136,8 +233,21 @@ static const struct {
     int slots;
     double first[MOST];
 } rules[] = {
-    {"sgd", sgd_formula, 1, {0}},   {"momentum", momentum_formula, 1, {0}}, {"nesterov", nesterov_formula, 1, {0}},
-    {"adam", adam_formula, 2, {0}}, {"amsgrad", amsgrad_formula, 3, {0}},
+    {"sgd", sgd_formula, 1, {0}},
+    {"momentum", momentum_formula, 1, {0}},
+    {"nesterov", nesterov_formula, 1, {0}},
+    {"adam", adam_formula, 2, {0}},
+    {"amsgrad", amsgrad_formula, 3, {0}},
+    {"adagrad", adagrad_formula, 1, {0.1}},
+    {"adadelta", adadelta_formula, 2, {0}},
+    {"adamax", adamax_formula, 2, {0}},
+    {"nadam", nadam_formula, 2, {0}},
+    {"rmsprop", rmsprop_formula, 1, {0}},
+    {"rmsprop, momentum", rmsprop_momentum_formula, 2, {0}},
+    {"rmsprop, centered", rmsprop_centered_formula, 2, {0}},
+    {"rmsprop, both", rmsprop_both_formula, 3, {0}},
+    {"ftrl", ftrl_formula, 2, {0.1}},
+    {"lion", lion_formula, 1, {0}},
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
@@ -147,6 +257,12 @@ static hr_optimizer *optimizer_of(const char *name)
     if (strcmp(name, "momentum") == 0) return hr_sgd(RATE, .momentum = 0.5f, .keras = true);
     if (strcmp(name, "nesterov") == 0) return hr_sgd(RATE, .momentum = 0.5f, .nesterov = true, .keras = true);
     if (strcmp(name, "amsgrad") == 0) return hr_adam(RATE, .amsgrad = true, .keras = true);
+    if (strcmp(name, "rmsprop, momentum") == 0) return hr_rmsprop(RATE, .momentum = 0.5f, .keras = true);
+    if (strcmp(name, "rmsprop, centered") == 0) return hr_rmsprop(RATE, .centered = true, .keras = true);
+    if (strcmp(name, "rmsprop, both") == 0) return hr_rmsprop(RATE, .centered = true, .momentum = 0.5f, .keras = true);
+    if (strcmp(name, "ftrl") == 0)
+        return hr_ftrl(RATE, .l1_regularization_strength = 0.125f, .l2_regularization_strength = 0.25f,
+                       .l2_shrinkage_regularization_strength = 0.5f, .beta = 0.0625f, .keras = true);
     const hr_parameter rate = {"learning_rate", RATE};
     return hr_optimizer_named(name, &rate, 1, HR_KERAS_OPTIMIZERS);
 }
@@ -257,6 +373,95 @@ static void steps_follow_the_formulas(void **state)
             assert_exactly(value_of(t.s, t.made.iterations, 0), STEPS);
             stop(&t);
         }
+}
+
+/* Of a matrix, rows and columns of squares; `w` and `g` of N values. */
+static void adafactor_step(double *w, double *r, double *c, double *v, const double *g, double rate, int t)
+{
+    const double kept = 1 - pow(t, -0.8), pace = fmin(rate, 1 / sqrt(t));
+    double rows[ROWS] = {0}, columns[WIDTH] = {0}, all = 0, size = 0, change[N], length = 0;
+    for (int i = 0; i < N; i++) {
+        rows[i / WIDTH] += (g[i] * g[i] + 1e-30) / WIDTH;
+        columns[i % WIDTH] += (g[i] * g[i] + 1e-30) / ROWS;
+        size += w[i] * w[i] / N;
+    }
+    for (int i = 0; i < ROWS; i++) all += (r[i] = kept * r[i] + (1 - kept) * rows[i]) / ROWS;
+    for (int i = 0; i < WIDTH; i++) c[i] = kept * c[i] + (1 - kept) * columns[i];
+    for (int i = 0; i < N; i++) {
+        v[i] = r[i / WIDTH] / all * c[i % WIDTH];
+        change[i] = g[i] / sqrt(v[i]);
+        length += change[i] * change[i] / N;
+    }
+    for (int i = 0; i < N; i++) w[i] -= fmax(0.001, sqrt(size)) * pace * change[i] / fmax(1, sqrt(length));
+}
+
+static void adafactor_keeps_rows_and_columns(void **state)
+{
+    (void)state;
+    for (int sparse = 0; sparse < 2; sparse++) {
+        trained t = training(hr_adafactor(0.75f), HR_DOUBLE, sparse);
+        double w[N], r[ROWS] = {0}, c[WIDTH] = {0}, v[N];
+        for (int i = 0; i < N; i++) w[i] = start_of(i);
+        for (int step = 0; step < STEPS; step++) { /* from the second on, the step's number limits the rate */
+            const gradient by = gradient_of(step);
+            train(&t, HR_DOUBLE, sparse, step);
+            adafactor_step(w, r, c, v, by.dense, 0.75, step + 1);
+            for (int i = 0; i < N; i++) assert_near(value_of(t.s, t.w, i), w[i], 1e-11);
+            for (int i = 0; i < ROWS; i++) assert_near(value_of(t.s, t.made.slot[0].variable, i), r[i], 1e-12);
+            for (int i = 0; i < WIDTH; i++) assert_near(value_of(t.s, t.made.slot[1].variable, i), c[i], 1e-12);
+            for (int i = 0; i < N; i++) assert_near(value_of(t.s, t.made.slot[2].variable, i), v[i], 1e-12);
+        }
+        stop(&t);
+    }
+}
+
+static void adafactor_keeps_all_squares_of_a_vector(void **state)
+{
+    (void)state;
+    static const double g[2] = {3, 4};
+    hr_graph *graph = hr_graph_new();
+    const hr_node w = hr_get_variable(graph, "w", HR_DOUBLE, HR_SHAPE(2), .initializer = hr_zeros());
+    const hr_tensor by = hr_tensor_of(HR_DOUBLE, HR_SHAPE(2), g);
+    const hr_variable_gradient gradient = {w, {.values = hr_const(graph, &by)}};
+    const hr_node train = hr_apply_gradients(hr_adafactor(0.5f), graph, &gradient, 1, NULL);
+    hr_session *s = begin(graph);
+    run(s, train); /* squares of the first step are those of the gradient; a weight of 0 counts as 0.001 */
+    for (int i = 0; i < 2; i++) assert_near(value_of(s, w, i), -(double)0.001f * 0.5, 1e-12);
+    hr_session_free(s);
+    hr_graph_free(graph);
+}
+
+/* Three weights of one value each: number i leaves the product as it is in step 3 + i - 1. */
+static void nadam_of_a_graph_has_a_product_of_its_own(void **state)
+{
+    (void)state;
+    enum { WEIGHTS = 3, MANY = 7 };
+    static const char *const names[WEIGHTS] = {"a", "b", "c"};
+    hr_graph *g = hr_graph_new();
+    hr_variable_gradient by[WEIGHTS];
+    state_of x[WEIGHTS] = {{0}};
+    for (int i = 0; i < WEIGHTS; i++) {
+        by[i].variable = hr_get_variable(g, names[i], HR_DOUBLE, HR_SCALAR, .initializer = hr_zeros());
+        by[i].gradient = (hr_gradient){.values = hr_scalar(g, HR_DOUBLE, i - 0.75)};
+    }
+    hr_optimizer_variables made;
+    const hr_node train =
+        hr_apply_gradients(hr_nadam(0.5f, .keras = true, .tf_compat = true), g, by, WEIGHTS,
+                           &(hr_minimize_opts){.struct_size = sizeof(hr_minimize_opts), .variables = &made});
+    hr_session *s = begin(g);
+    double product = 1;
+    for (int step = 0; step < MANY; step++) {
+        run(s, train);
+        for (int i = 0; i < WEIGHTS; i++) {
+            if (step != WEIGHTS + i - 1) product *= nadam_u(step + 1);
+            nadam_step(&x[i], i - 0.75, 0.5, step + 1, product);
+            assert_near(value_of(s, by[i].variable, 0), x[i].w, 1e-12);
+        }
+        assert_near(value_of(s, made.u_product, 0), product, 1e-12);
+    }
+    hr_optimizer_variables_clear(&made);
+    hr_session_free(s);
+    hr_graph_free(g);
 }
 
 static void the_rate_can_be_set_between_steps(void **state)
@@ -434,12 +639,22 @@ static void what_keras_does_not_have_is_refused(void **state)
                            hr_sgd(1, .keras = true, .use_ema = true, .ema_overwrite_frequency = -1),
                            hr_proximal_sgd(1, .keras = true),
                            hr_adagrad_da(1, .keras = true),
-                           hr_adam(1, .keras = true, .lazy = true)};
+                           hr_adam(1, .keras = true, .lazy = true),
+                           hr_nadam(1, .keras = true, .schedule_decay = HR_F32(0.5f)),
+                           hr_nadam(1, .tf_compat = true),
+                           hr_nadam(1, .keras = true, .decay = 0.5f),
+                           hr_lion(1, .v1 = true),
+                           hr_lion(1, .decay = 0.5f),
+                           hr_lion(1, .beta1 = HR_F32(0)),
+                           hr_adafactor(1, .clip_threshold = HR_F32(0))};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         if (!hr_optimizer_error(bad[i])) fail_msg("number %zu is taken", i);
         assert_string_equal(hr_optimizer_error(bad[i])->kind, "optimizer.parameter");
         hr_optimizer_free(bad[i]);
     }
+    hr_optimizer *rmsprop = hr_optimizer_named("rmsprop", &(hr_parameter){"use_ema", 1}, 1, HR_KERAS_OPTIMIZERS);
+    assert_text_contains(hr_optimizer_text(rmsprop), "ema_momentum=0.99, ema_overwrite_frequency=100, keras)");
+    hr_optimizer_free(rmsprop);
     hr_optimizer_variables made = {.count = 7};
     hr_graph *g = hr_graph_new();
     hr_minimize(hr_sgd(1), hr_scalar(g, HR_FLOAT, 1), .variables = &made);
@@ -475,6 +690,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(variables_are_made_in_the_order_of_keras),
         cmocka_unit_test(steps_follow_the_formulas),
+        cmocka_unit_test(adafactor_keeps_rows_and_columns),
+        cmocka_unit_test(adafactor_keeps_all_squares_of_a_vector),
+        cmocka_unit_test(nadam_of_a_graph_has_a_product_of_its_own),
         cmocka_unit_test(the_rate_can_be_set_between_steps),
         cmocka_unit_test(a_schedule_is_kept_as_the_rate_of_the_last_step),
         cmocka_unit_test(averages_follow_the_weights_and_replace_them),
