@@ -345,8 +345,9 @@ const hr_optimizer_kind hr_optimizer_kind_adam = {
     .keras = true,
 };
 
-static hr_optimizer *adam_new(float learning_rate, const hr_adam_opts *opts, const hr_optimizer_common *common)
+hr_optimizer *hr_adam_with(float learning_rate, const hr_adam_opts *opts)
 {
+    opts = &HR_OPTIONS(hr_adam_opts, opts);
     double beta1, beta2, epsilon;
     const double rate = (double)learning_rate, decay = (double)opts->decay, amsgrad = opts->amsgrad, lazy = opts->lazy;
     const double *given[HR_MAX_PARAMETERS] = {&rate,
@@ -356,20 +357,5 @@ static hr_optimizer *adam_new(float learning_rate, const hr_adam_opts *opts, con
                                               hr_parameter_given(opts->epsilon, &epsilon),
                                               &amsgrad,
                                               &lazy};
-    return hr_optimizer_new(&hr_optimizer_kind_adam, given, common);
-}
-
-hr_optimizer *hr_adam_with(float learning_rate, const hr_adam_opts *opts)
-{
-    opts = &HR_OPTIONS(hr_adam_opts, opts);
-    return adam_new(learning_rate, opts, HR_OPTIMIZER_COMMON(opts));
-}
-
-hr_optimizer *hr_adamw_with(float learning_rate, float weight_decay, const hr_adam_opts *opts)
-{
-    opts = &HR_OPTIONS(hr_adam_opts, opts);
-    hr_optimizer_common common = *HR_OPTIMIZER_COMMON(opts);
-    common.weight_decay = (double)weight_decay;
-    if (!common.name) common.name = "AdamW";
-    return adam_new(learning_rate, opts, &common);
+    return hr_optimizer_new(&hr_optimizer_kind_adam, given, HR_OPTIMIZER_COMMON(opts));
 }

@@ -330,6 +330,7 @@ hr_optimizer *hr_optimizer_named(const char *kind, const hr_parameter *parameter
     char choice[256];
     const hr_optimizer_kind *k = kind_named(kind);
     if (!k) return optimizer_refuse_name("optimizer", kind, listed(choice, sizeof choice, optimizer_kind_word, NULL));
+    common.weight_decay = k->weight_decay;
     for (int i = 0; i < count; i++) {
         const int own = place_of(k->parameters, parameters[i].name);
         const int shared = place_of(common_names, parameters[i].name);

@@ -244,9 +244,9 @@ typedef struct hr_optimizer_kind {
     bool v1_only;                                 /* it has names and defaults of TensorFlow 1 alone: .v1 is implied */
     /* Refuses values that are in their ranges, but not together; NULL: none. */
     hr_status (*check)(const hr_optimizer *o, hr_error *err);
-    bool keras;                     /* it knows .keras: its title, slots and update ask hr_optimizer_is_keras */
-    bool keras_only;                /* .keras is implied */
-    double ema_overwrite_frequency; /* the default of that option */
+    bool keras;      /* it knows .keras: its title, slots and update ask hr_optimizer_is_keras */
+    bool keras_only; /* .keras is implied */
+    double ema_overwrite_frequency, weight_decay; /* defaults of these options; the latter by name alone */
 } hr_optimizer_kind;
 
 #define HR_OPTIMIZER_HEAD                                                                                              \

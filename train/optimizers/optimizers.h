@@ -85,7 +85,7 @@ typedef struct hr_adam_opts {
 /* Adam: moving averages of the gradients and of their squares. */
 HR_API hr_optimizer *hr_adam_with(float learning_rate, const hr_adam_opts *opts);
 #define hr_adam(...) HR_CALL1_(hr_adam_with, hr_adam_opts, __VA_ARGS__, .struct_size = sizeof(hr_adam_opts))
-/* Adam with weight decay that does not go through the averages; in Keras 0.004. */
+/* Adam with weight decay that does not go through the averages; in Keras, and by name, 0.004. */
 HR_API hr_optimizer *hr_adamw_with(float learning_rate, float weight_decay, const hr_adam_opts *opts);
 #define hr_adamw(...) HR_CALL2_(hr_adamw_with, hr_adam_opts, __VA_ARGS__, .struct_size = sizeof(hr_adam_opts))
 

@@ -655,6 +655,10 @@ static void what_keras_does_not_have_is_refused(void **state)
     hr_optimizer *rmsprop = hr_optimizer_named("rmsprop", &(hr_parameter){"use_ema", 1}, 1, HR_KERAS_OPTIMIZERS);
     assert_text_contains(hr_optimizer_text(rmsprop), "ema_momentum=0.99, ema_overwrite_frequency=100, keras)");
     hr_optimizer_free(rmsprop);
+    hr_optimizer *adamw = hr_optimizer_named("AdamW", NULL, 0, HR_KERAS_OPTIMIZERS);
+    assert_text_contains(hr_optimizer_text(adamw), "AdamW(learning_rate=0.001, ");
+    assert_text_contains(hr_optimizer_text(adamw), "weight_decay=0.004, keras)");
+    hr_optimizer_free(adamw);
     hr_optimizer_variables made = {.count = 7};
     hr_graph *g = hr_graph_new();
     hr_minimize(hr_sgd(1), hr_scalar(g, HR_FLOAT, 1), .variables = &made);

@@ -326,7 +326,7 @@ static void names_of_kinds_and_parameters_are_checked(void **state)
     hr_optimizer_free(o);
     o = hr_optimizer_named("fltr", &rate, 1, HR_LEGACY_OPTIMIZERS);
     assert_text_contains(hr_optimizer_error(o)->text,
-                         "adadelta, adafactor, adagrad, adagrad_da, adam, adamax, ftrl, lion, nadam, ");
+                         "adadelta, adafactor, adagrad, adagrad_da, adam, adamax, adamw, ftrl, lion, nadam, ");
     hr_optimizer_free(o);
     for (int i = 0; hr_optimizer_kind_at(i); i++) {
         o = hr_optimizer_named(hr_optimizer_kind_at(i), NULL, 0, HR_LEGACY_OPTIMIZERS);
