@@ -25,11 +25,11 @@ typedef struct hr_callback hr_callback;
 /* ---- logs: numbers by name ---- */
 
 typedef struct hr_logs hr_logs;
-HR_API int hr_logs_count(const hr_logs *logs); /* NULL: 0 */
-HR_API const char *hr_logs_key(const hr_logs *logs, int i);
-HR_API double hr_logs_value(const hr_logs *logs, int i);
+HR_API int hr_logs_count(const hr_logs *logs);                   /* NULL: 0 */
+HR_API const char *hr_logs_key(const hr_logs *logs, int i);      /* from 0 on; NULL: there is none. Borrows */
+HR_API double hr_logs_value(const hr_logs *logs, int i);         /* NaN: there is none */
 HR_API double hr_logs_get(const hr_logs *logs, const char *key); /* NaN: there is none */
-HR_API bool hr_logs_has(const hr_logs *logs, const char *key);
+HR_API bool hr_logs_has(const hr_logs *logs, const char *key);   /* whether there is a number of that name */
 /* Sets a number, at the end if it is new: what one callback sets, those after it and the history see. */
 HR_API hr_status hr_logs_set(hr_logs *logs, const char *key, double value, hr_error *err);
 

@@ -130,7 +130,7 @@ HR_API hr_layer *hr_model_layer(hr_model *inner, const char *name);
 /* ---- looking at a model ---- */
 
 HR_API const hr_error *hr_model_error(const hr_model *m); /* of the last call, or of the model; NULL: none. Borrows */
-HR_API const char *hr_model_name(const hr_model *m);
+HR_API const char *hr_model_name(const hr_model *m);      /* "sequential", or what it was given */
 /* Makes the weights for rows of this shape, or for those of hr_sequential's .input_shape (rank -1). Done by the first
  * batch otherwise. */
 HR_API hr_status hr_model_build(hr_model *m, hr_shape input_shape);
