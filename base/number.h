@@ -39,7 +39,7 @@ enum { HR__NUMBER_TEXT = 32 }; /* space for any number's text and its NUL */
  * "-0", "inf", "nan". Give the length. */
 HR_API int hr__format_float(float value, char text[HR__NUMBER_TEXT]);
 HR_API int hr__format_double(double value, char text[HR__NUMBER_TEXT]);
-int hr__format_int64(int64_t value, char text[HR__NUMBER_TEXT]);
+HR_API int hr__format_int64(int64_t value, char text[HR__NUMBER_TEXT]);
 /* Whether the number of a text, as float32 is written, is another one: "16777217.0" is 16777216. */
 bool hr__float_rounds(const char *text, size_t size);
 /* Digits, one comma, digits: what much of the world calls a number, and no reader here. */

@@ -472,9 +472,9 @@ static void put_quoted(text_writer *w, const uint8_t *bytes, size_t size)
 
 static void put_enum(text_writer *w, const ProtobufCEnumDescriptor *type, int32_t value)
 {
-    char number[16];
+    char number[HR__NUMBER_TEXT];
     const ProtobufCEnumValue *named = protobuf_c_enum_descriptor_get_value(type, value);
-    snprintf(number, sizeof number, "%d", value);
+    number[hr__format_int64(value, number)] = 0;
     put_text(w, named ? named->name : number);
 }
 
@@ -504,16 +504,16 @@ static void put_scalar(text_writer *w, const proto_field *field, const void *at)
         number[hr__format_double(*(const double *)at, number)] = 0;
         break;
     case PROTOBUF_C_TYPE_INT64:
-        snprintf(number, sizeof number, "%" PRId64, *(const int64_t *)at);
+        number[hr__format_int64(*(const int64_t *)at, number)] = 0;
         break;
     case PROTOBUF_C_TYPE_UINT64:
         snprintf(number, sizeof number, "%" PRIu64, *(const uint64_t *)at);
         break;
     case PROTOBUF_C_TYPE_UINT32:
-        snprintf(number, sizeof number, "%" PRIu32, *(const uint32_t *)at);
+        number[hr__format_int64(*(const uint32_t *)at, number)] = 0;
         break;
     default:
-        snprintf(number, sizeof number, "%" PRId32, *(const int32_t *)at);
+        number[hr__format_int64(*(const int32_t *)at, number)] = 0;
         break;
     }
     put_text(w, number);

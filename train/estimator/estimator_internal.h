@@ -80,6 +80,7 @@ typedef struct model {
     double input_seconds;      /* that its hook waited for batches */
     bool ended;                /* the input is at its end */
     bool new_input;            /* the position that a checkpoint has is not looked at, once */
+    bool input_begun;          /* `it` is at the beginning, and the first session takes it */
 } model;
 
 hr_status hr__model_open(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *user, model *m, hr_error *err);

@@ -31,7 +31,8 @@ static hr_status restore_iterator(void *user, hr_view state, hr_error *err)
     model *m = user;
     if (m->new_input) state = (hr_view){NULL, -1};
     m->new_input = false; /* a session that is made anew goes on where this one was */
-    HR_TRY(hr__model_open_input(m, state, err));
+    if (!m->input_begun || state.size >= 0) HR_TRY(hr__model_open_input(m, state, err));
+    m->input_begun = false;
     const hr_error *failed = hr_iterator_error(m->it);
     if (!failed) return HR_OK;
     *err = *failed;
@@ -284,6 +285,13 @@ static hr_status check_opts(const hr_estimator *e, const hr_train_opts *o, hr_er
     return HR_OK;
 }
 
+/* Without a checkpoint the input begins at once: its threads fill its buffers while variables get their first values
+ * and are saved. What fails is told where the session is made. */
+static void train_begin_input(model *m, const char *checkpoint)
+{
+    m->input_begun = !checkpoint && hr__model_open_input(m, (hr_view){NULL, -1}, NULL) == HR_OK;
+}
+
 static hr_status train(hr_estimator *e, hr_input_fn *fn, void *user, const char *checkpoint, const hr_train_opts *o,
                        hr_train_result *result, bool *took_hooks, hr_error *err)
 {
@@ -292,6 +300,7 @@ static hr_status train(hr_estimator *e, hr_input_fn *fn, void *user, const char 
     hr_spec_summary(&t.model.spec, "loss", t.model.spec.loss, false);
     *took_hooks = true;
     t.model.new_input = o->new_input;
+    train_begin_input(&t.model, checkpoint);
     hr_status st = train_run(&t, checkpoint, o, err);
     hr__model_close(&t.model);
     *result = t.result;

@@ -50,6 +50,10 @@ static hr_status put_nodes(hr__arena *arena, const hr_graph_export_opts *opts, c
 hr_status hr__graph_message(hr__arena *arena, const hr_graph_export_opts *opts, const hr_graph *g, proto_graph **out,
                             hr_error *err)
 {
+    if (g->error.code != HR_OK) {
+        if (err) *err = g->error;
+        return g->error.code;
+    }
     proto_graph *message = hr__arena_get(arena, sizeof *message);
     Headrace__Proto__Version *version = hr__arena_get(arena, sizeof *version);
     if (!message || !version) return hr_no_memory(err, "a graph");
@@ -70,10 +74,6 @@ hr_status hr_graph_export_with(const hr_graph *g, char **bytes, size_t *size, co
     if (!g || !bytes || !size)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graphdef.argument",
                        "hr_graph_export: expected a graph, and places for its bytes and their size");
-    if (g->error.code != HR_OK) {
-        if (err) *err = g->error;
-        return g->error.code;
-    }
     hr__arena arena = {0};
     proto_graph *message;
     hr_status st = hr__graph_message(&arena, &opts, g, &message, err);

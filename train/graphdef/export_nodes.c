@@ -66,15 +66,18 @@ char *hr__input_text(hr__arena *arena, const hr__written *w, hr_node node)
     int index = node.output;
     const bool by_name = w->function && node.output >= 0 && !is_input(w, node);
     const char *port = by_name ? hr__output_argument(node, &index) : "";
-    const size_t size = strlen(name) + strlen(port) + 20;
+    const size_t length = strlen(name), size = length + strlen(port) + 20;
     char *text = hr__arena_get(arena, size);
     if (!text) return NULL;
-    if (by_name)
+    if (by_name) {
         snprintf(text, size, "%s:%s:%d", name, port, index);
-    else if (node.output > 0)
+    } else if (node.output > 0) {
         snprintf(text, size, "%s:%d", name, node.output);
-    else
-        snprintf(text, size, "%s%s", node.output < 0 ? "^" : "", name);
+    } else {
+        const bool waits = node.output < 0;
+        if (waits) *text = '^';
+        memcpy(text + waits, name, length + 1);
+    }
     return text;
 }
 

@@ -107,7 +107,8 @@ hr_status hr__import_check(hr_graph *g, hr_view bytes, hr_error *err);
 /* Adds what a message says. `bytes`: of the file, which bounds the memory of tensors. */
 hr_status hr__import_graph_message(hr_graph *g, const proto_graph *graph, size_t bytes,
                                    const hr_graph_import_opts *opts, hr_error *err);
-/* The graph as a message, in the arena. */
+/* The graph as a message, in the arena: it is whole as long as that and the graph, which may get more nodes. Fails if
+ * the graph has failed. */
 hr_status hr__graph_message(hr__arena *arena, const hr_graph_export_opts *opts, const hr_graph *g, proto_graph **out,
                             hr_error *err);
 /* A message as a file has it, as text or as bytes. */

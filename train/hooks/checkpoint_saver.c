@@ -1,5 +1,6 @@
-/* CheckpointSaverHook: a checkpoint where the session begins, every so often, and at the end. An asynchronous one copies
- * the variables, and a thread writes the files; between its start and its end the files are the thread's alone. */
+/* CheckpointSaverHook: a checkpoint where the session begins, every so often, and at the end. The graph's text is written
+ * by a thread while the first checkpoint waits for the disk. An asynchronous checkpoint copies the variables, and a
+ * thread writes the files; between its start and its end the files are the thread's alone. */
 #include <headrace/checkpoint.h>
 #include <headrace/hooks.h>
 #include <headrace/meta_graph.h>
@@ -21,6 +22,16 @@ typedef struct save_thread {
     hr_error error;
 } save_thread;
 
+/* A session's graph.pbtxt. */
+typedef struct graph_text {
+    bool due; /* of this session there is none yet */
+    uv_thread_t thread;
+    bool running;
+    const hr_graph *graph;
+    hr_status status;
+    hr_error error;
+} graph_text;
+
 typedef struct checkpoint_saver {
     hr_timer timer;
     char *dir, *basename;
@@ -31,6 +42,7 @@ typedef struct checkpoint_saver {
     hr_summary_writer *graph;  /* keeps what was exported: the same writer, or one that writes nothing */
     hr_saver_listener listener;
     bool no_graph_def;
+    graph_text text;
     int64_t before;     /* global_step before this run */
     save_thread *async; /* NULL: the session's thread writes */
     bool lacks_thread;  /* for lack of memory */
@@ -72,7 +84,7 @@ static hr_status write_graph_text(const checkpoint_saver *s, const hr_graph *g, 
     char *text, *path = hr_checkpoint_prefix(s->dir, "graph.pbtxt", -1);
     size_t size;
     if (!path) return hr_no_memory(err, "a path");
-    hr_status st = hr_graph_export(g, &text, &size, err, .text = true);
+    hr_status st = hr_summary_writer_graph_text(s->graph, g, &text, &size, err);
     if (st == HR_OK) {
         st = write_unsynced(path, (hr_view){text, (int64_t)size}, err);
         hr_free(text);
@@ -81,11 +93,32 @@ static hr_status write_graph_text(const checkpoint_saver *s, const hr_graph *g, 
     return st;
 }
 
-/* Once for each session, before its first checkpoint. */
-static hr_status write_graph_def(const checkpoint_saver *s, const hr_graph *g, hr_error *err)
+static void graph_text_run(void *saver)
 {
-    if (!s->no_graph_def) HR_TRY(write_graph_text(s, g, err));
-    return s->writer ? hr_summary_writer_graph(s->writer, g, err) : HR_OK;
+    checkpoint_saver *s = saver;
+    s->text.status = write_graph_text(s, s->text.graph, &s->text.error);
+}
+
+/* Once for each session, after meta_graph_of has exported the graph: until graph_text_end the writer is the thread's.
+ * Where there is no thread, the text is written here. */
+static void graph_text_begin(checkpoint_saver *s, const hr_graph *g)
+{
+    graph_text *t = &s->text;
+    if (!t->due) return;
+    *t = (graph_text){.graph = g};
+    t->running = uv_thread_create(&t->thread, graph_text_run, s) == 0;
+    if (!t->running) graph_text_run(s);
+}
+
+static hr_status graph_text_end(checkpoint_saver *s, hr_error *err)
+{
+    graph_text *t = &s->text;
+    if (t->running) uv_thread_join(&t->thread);
+    t->running = false;
+    const hr_status st = t->status;
+    if (st != HR_OK && err) *err = t->error;
+    t->status = HR_OK;
+    return st;
 }
 
 /* ---- saving ---- */
@@ -114,9 +147,12 @@ static hr_status save_as(checkpoint_saver *s, hr_monitored_session *m, const cha
 {
     hr_view meta_graph;
     HR_TRY(meta_graph_of(s, hr_monitored_graph(m), &meta_graph, err));
-    HR_TRY(hr_saver_saving(s->saver, prefix, err));
-    HR_TRY(hr_monitored_save(m, prefix, err));
-    HR_TRY(hr_saver_saved(s->saver, prefix, err));
+    graph_text_begin(s, hr_monitored_graph(m));
+    hr_status st = hr_saver_saving(s->saver, prefix, err);
+    if (st == HR_OK) st = hr_monitored_save(m, prefix, err);
+    if (st == HR_OK) st = hr_saver_saved(s->saver, prefix, err);
+    const hr_status text = graph_text_end(s, st == HR_OK ? err : NULL);
+    HR_TRY(st != HR_OK ? st : text);
     HR_TRY(write_meta_graph(meta_graph, prefix, err));
     return tell_saved(s, m, step, err);
 }
@@ -163,7 +199,10 @@ static hr_status start_thread(checkpoint_saver *s, hr_monitored_session *m, char
 {
     save_thread *t = s->async;
     hr_status st = meta_graph_of(s, hr_monitored_graph(m), &t->meta_graph, err);
+    if (st == HR_OK) graph_text_begin(s, hr_monitored_graph(m));
     if (st == HR_OK) st = hr_monitored_copy(m, &t->copy, err);
+    const hr_status text = graph_text_end(s, st == HR_OK ? err : NULL);
+    if (st == HR_OK) st = text;
     t->prefix = prefix;
     t->step = step;
     atomic_store(&t->written, false);
@@ -218,7 +257,8 @@ static hr_status saver_after_create_session(void *state, hr_monitored_session *m
                          .relative_paths = true, .make_folder = true));
     if (hr_monitored_restored(m)) HR_TRY(hr_saver_recover(s->saver, hr_monitored_checkpoint(m), err));
     if (s->writer) HR_TRY(hr_summary_writer_begin(s->writer, hr_monitored_graph(m), err));
-    HR_TRY(write_graph_def(s, hr_monitored_graph(m), err));
+    if (s->writer) HR_TRY(hr_summary_writer_graph(s->writer, hr_monitored_graph(m), err));
+    s->text.due = !s->no_graph_def;
     return save_now(s, m, step, err);
 }
 

@@ -262,6 +262,10 @@ HR_API hr_status hr_summary_writer_open(hr_summary_writer *w, hr_event_writer **
 HR_API hr_status hr_summary_writer_begin(hr_summary_writer *w, const hr_graph *g, hr_error *err);
 /* Writes the graph as it is now: an event with its GraphDef and one with its MetaGraphDef. */
 HR_API hr_status hr_summary_writer_graph(hr_summary_writer *w, const hr_graph *g, hr_error *err);
+/* Gives the graph as the text of a GraphDef, as hr_graph_export does (hr_free). What bytes were made of before is not made
+ * again: another thread may call this after hr_summary_writer_meta_graph, as long as nobody else uses `w`. */
+HR_API hr_status hr_summary_writer_graph_text(hr_summary_writer *w, const hr_graph *g, char **text, size_t *size,
+                                              hr_error *err);
 /* Gives the graph as the bytes of a MetaGraphDef, which are kept for events and files as long as the graph gets no
  * nodes. Borrows: until the next call with `w`. */
 HR_API hr_status hr_summary_writer_meta_graph(hr_summary_writer *w, const hr_graph *g, hr_view *bytes, hr_error *err);
@@ -278,7 +282,8 @@ typedef struct hr_saver_listener {
 } hr_saver_listener;
 
 /* Saves "<dir>/<basename>-<step>" at the start of the session, at each interval, and at the end. The graph is written
- * to "<dir>/graph.pbtxt" and the event file at the start, and as a MetaGraphDef beside each checkpoint, ".meta". */
+ * to "<dir>/graph.pbtxt" and the event file at the start, and as a MetaGraphDef beside each checkpoint, ".meta". A thread
+ * writes "graph.pbtxt" beside the first checkpoint; after_save of that finds both. */
 typedef struct hr_checkpoint_saver_hook_opts {
     size_t struct_size;
     double save_secs; /* exactly one of the two is required */

@@ -1,5 +1,5 @@
 /* One event file for all hooks of a training, made when there is something to write. */
-#include "train/graph/graph_internal.h"
+#include "train/graphdef/graphdef_internal.h"
 #include <headrace/hooks.h>
 #include <headrace/meta_graph.h>
 #include <stdatomic.h>
@@ -12,6 +12,8 @@ struct hr_summary_writer {
     /* The graph as it was exported last: it is asked for again and again, and seldom changes. */
     int64_t graph_serial; /* 0: none was */
     int32_t graph_nodes;
+    hr__arena arena; /* of `message` */
+    proto_graph *message;
     char *graph_def, *meta_graph;
     size_t graph_def_size, meta_graph_size;
 };
@@ -21,6 +23,8 @@ static void forget_graph(hr_summary_writer *w)
     hr_free(w->graph_def);
     hr_free(w->meta_graph);
     w->graph_def = w->meta_graph = NULL;
+    hr__arena_free(&w->arena);
+    w->message = NULL;
     w->graph_serial = 0;
 }
 
@@ -66,8 +70,11 @@ hr_status hr_summary_writer_open(hr_summary_writer *w, hr_event_writer **events,
 static hr_status export_graph(hr_summary_writer *w, const hr_graph *g, hr_error *err)
 {
     if (g && w->graph_serial == g->serial && w->graph_nodes == hr_graph_size(g)) return HR_OK;
+    const hr_graph_export_opts opts = {.struct_size = sizeof opts};
+    if (!g) return hr_fail(err, HR_INVALID_ARGUMENT, "summary.argument", "event file: expected a graph, got NULL");
     forget_graph(w);
-    HR_TRY(hr_graph_export(g, &w->graph_def, &w->graph_def_size, err, .text = false));
+    HR_TRY(hr__graph_message(&w->arena, &opts, g, &w->message, err));
+    HR_TRY(hr__message_bytes(&w->message->base, &w->graph_def, &w->graph_def_size, err));
     const hr_view graph_def = {w->graph_def, (int64_t)w->graph_def_size};
     HR_TRY(hr_meta_graph_export(g, NULL, &w->meta_graph, &w->meta_graph_size, err, .graph_def = graph_def));
     w->graph_serial = g->serial;
@@ -84,6 +91,16 @@ hr_status hr_summary_writer_meta_graph(hr_summary_writer *w, const hr_graph *g, 
     HR_TRY(export_graph(w, g, err));
     *bytes = (hr_view){w->meta_graph, (int64_t)w->meta_graph_size};
     return HR_OK;
+}
+
+hr_status hr_summary_writer_graph_text(hr_summary_writer *w, const hr_graph *g, char **text, size_t *size,
+                                       hr_error *err)
+{
+    if (!w || !text || !size)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "summary.argument",
+                       "graph: expected a writer, and places for the text and its size, got NULL");
+    HR_TRY(export_graph(w, g, err));
+    return hr__message_text(&w->message->base, text, size, err);
 }
 
 hr_status hr_summary_writer_graph(hr_summary_writer *w, const hr_graph *g, hr_error *err)

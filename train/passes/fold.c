@@ -3,7 +3,10 @@
 #include <headrace/pass.h>
 #include <string.h>
 
-enum { MAX_BYTES = 10 << 20 /* of a result: more would keep memory that a run gives back */ };
+enum {
+    MAX_BYTES = 10 << 20,   /* of a result: more would keep memory that a run gives back */
+    MAX_REPEATED = 4 << 10, /* values of a result that is one again and again */
+};
 
 static bool fold_is_constant(hr_node node) { return hr_node_is(node, "Const") && hr_node_controls(node) == 0; }
 
@@ -20,12 +23,23 @@ static bool fold_is_pure(hr_node node)
     return true;
 }
 
+/* A run fills memory as fast as it would copy it: variables that begin with zeros take what is filled as their own. */
+static bool fold_is_filled(hr_node node)
+{
+    return hr_node_is(node, "Fill") || hr_node_is(node, "ZerosLike") || hr_node_is(node, "OnesLike");
+}
+
+static bool fold_is_cheap(hr_node node)
+{
+    return fold_is_filled(node) && hr_shape_count(hr_node_shape(node)) > MAX_REPEATED;
+}
+
 typedef struct folding {
     hr_rewrite *r;
     hr_graph *g;
     int32_t size;
     uint8_t *constant; /* by node: 1 a constant, 2 one by what it depends on */
-    uint8_t *wanted;   /* by node: what takes it is no constant */
+    uint8_t *wanted;   /* by node: what takes it is no constant, and it is worth being one */
     hr_node *node;     /* outputs that become constants */
     hr_tensor *value;
     int count;
@@ -50,6 +64,8 @@ static void find_wanted(folding *f)
         for (int i = 0; !f->constant[id] && i < hr_node_inputs(node); i++) f->wanted[hr_node_input(node, i).id] = 1;
         for (int i = 0; i < hr_node_controls(node); i++) f->wanted[hr_node_control(node, i).id] = 1;
     }
+    for (int32_t id = 0; id < f->size; id++)
+        if (f->wanted[id] && fold_is_cheap((hr_node){f->g, id, 0})) f->wanted[id] = 0;
 }
 
 static hr_status list_outputs(folding *f, hr_error *err)

@@ -587,6 +587,19 @@ static void intervals_are_checked(void **state)
     hr_graph_free(c.graph);
 }
 
+static void expect_text_of(hr_summary_writer *w, hr_graph *g)
+{
+    hr_error err = {0};
+    char *text, *expected;
+    size_t size, expected_size;
+    assert_ok(hr_summary_writer_graph_text(w, g, &text, &size, &err), &err);
+    assert_ok(hr_graph_export(g, &expected, &expected_size, &err, .text = true), &err);
+    assert_int_equal(size, expected_size);
+    assert_memory_equal(text, expected, size);
+    hr_free(text);
+    hr_free(expected);
+}
+
 /* The bytes are kept, until the graph has other nodes or is another one. They are those of an export without them. */
 static void the_meta_graph_of_events_is_made_once(void **state)
 {
@@ -608,9 +621,13 @@ static void the_meta_graph_of_events_is_made_once(void **state)
         assert_memory_equal(again.data, bytes, size);
         assert_true((memmem(bytes, size, "added", 5) != NULL) == (round == 1));
         hr_free(bytes);
+        expect_text_of(w, c.graph);
         hr_graph_free(c.graph);
     }
     assert_status(hr_summary_writer_meta_graph(NULL, NULL, &again, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_summary_writer_meta_graph(w, NULL, &again, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_summary_writer_graph_text(NULL, NULL, &bytes, &size, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_summary_writer_graph_text(w, NULL, &bytes, &size, &err), HR_INVALID_ARGUMENT);
     hr_summary_writer_unref(w);
 }
 

@@ -45,6 +45,21 @@ static void constants_are_folded(void **state)
     assert_float_equal(run("fold", NULL, six), 6, 0);
 }
 
+/* A run fills what is one value again and again as fast as it would copy it. What is computed of it is folded. */
+static void what_is_filled_is_kept_only_if_it_is_small(void **state)
+{
+    (void)state;
+    const int64_t few[] = {16}, many[] = {1 << 16};
+    const hr_tensor of_few = hr_tensor_of(HR_INT64, HR_SHAPE(1), few),
+                    of_many = hr_tensor_of(HR_INT64, HR_SHAPE(1), many);
+    const hr_node small = hr_fill(hr_const(g, &of_few), number(3)), large = hr_fill(hr_const(g, &of_many), number(3));
+    const hr_node sum = hr_reduce_sum(large), x = hr_placeholder(g, HR_FLOAT, HR_SCALAR, .name = "x");
+    assert_int_equal(count_nodes("fold", hr_add(x, small), "Fill"), 0);
+    assert_int_equal(count_nodes("fold", hr_add(x, large), "Fill"), 1);
+    assert_int_equal(count_nodes("fold", hr_add(x, sum), "Fill"), 0);
+    assert_float_equal(run("fold", NULL, sum), 3 * 65536, 0);
+}
+
 static void what_is_fed_is_no_constant(void **state)
 {
     (void)state;
@@ -496,6 +511,7 @@ int main(void)
         ON_A_GRAPH(the_copy_has_what_is_needed_and_no_more),
         ON_A_GRAPH(what_is_fed_cuts_the_copy),
         ON_A_GRAPH(constants_are_folded),
+        ON_A_GRAPH(what_is_filled_is_kept_only_if_it_is_small),
         ON_A_GRAPH(what_is_fed_is_no_constant),
         ON_A_GRAPH(what_fails_is_left_to_the_run),
         ON_A_GRAPH(an_operation_that_is_folded_can_be_fetched),

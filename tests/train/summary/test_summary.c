@@ -2,6 +2,7 @@
 #include "tests/io/faults.h"
 #include "tests/testing.h"
 #include "tests/train/summary/read_events.h"
+#include "train/summary/histogram.h"
 #include <errno.h>
 #include <float.h>
 #include <headrace/summary.h>
@@ -92,6 +93,35 @@ static void a_histogram_counts_every_value(void **state)
     for (size_t i = 1; i < h->n_bucket; i++) assert_more(h->bucket_limit[i], h->bucket_limit[i - 1]);
     assert_exactly(list.event[2]->summary->value[0]->histo->min, DBL_MAX);
     free_events(&list);
+}
+
+/* TensorFlow's limits, and values on, just below and just above each, of both signs. */
+static void a_value_belongs_to_the_first_limit_above_it(void **state)
+{
+    (void)state;
+    enum { MOST = 775 };
+    double limit[2 * MOST + 1], v = 1e-12;
+    for (int i = 1; i < MOST; i++, v *= 1.1) {
+        limit[MOST + i] = v;
+        limit[MOST - i] = -v;
+    }
+    limit[MOST] = 0;
+    limit[2 * MOST] = DBL_MAX;
+    limit[0] = -DBL_MAX;
+    for (int i = 0; i < 2 * MOST; i++) {
+        const double near[] = {limit[i], nextafter(limit[i], DBL_MAX), nextafter(limit[i], -DBL_MAX)};
+        for (int k = 0; k < 3; k++) {
+            hr__histogram h;
+            hr_error err = {0};
+            int first = 0, used = 0;
+            if (!isfinite(near[k])) continue;
+            assert_ok(hr__histogram_of(&near[k], 1, &h, &err), &err);
+            while (limit[first] <= near[k]) first++;
+            while (h.bucket[used] <= 0) used++;
+            assert_exactly(h.limit[used], limit[first]);
+            hr__histogram_clear(&h);
+        }
+    }
 }
 
 static void a_histogram_of_nan_is_refused_by_name(void **state)
@@ -326,6 +356,7 @@ int main(void)
         cmocka_unit_test(writers_of_one_folder_have_files_of_their_own),
         cmocka_unit_test(scalars_of_one_step_share_an_event),
         cmocka_unit_test(a_histogram_counts_every_value),
+        cmocka_unit_test(a_value_belongs_to_the_first_limit_above_it),
         cmocka_unit_test(a_histogram_of_nan_is_refused_by_name),
         cmocka_unit_test(texts_and_session_logs_are_written),
         cmocka_unit_test(a_record_is_in_the_file_as_soon_as_it_is_written),
