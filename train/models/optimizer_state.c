@@ -50,7 +50,7 @@ static hr_status rate_before(hr_model *m, double *rate, hr_error *err)
 
 hr_status hr_model_learning_rate(hr_model *m, double *rate)
 {
-    hr__function *f;
+    hr__function *f = NULL;
     hr_error err = {0};
     if (!m || !rate) return HR_INVALID_ARGUMENT;
     hr_status st = state_of(m, &f, &err);
@@ -74,7 +74,7 @@ hr_status hr__optimizer_set_rate(hr_model *m, hr__function *f, hr_error *err)
 
 hr_status hr_model_set_learning_rate(hr_model *m, double rate)
 {
-    hr__function *f;
+    hr__function *f = NULL;
     hr_error err = {0};
     if (!m) return HR_INVALID_ARGUMENT;
     hr_status st = state_of(m, &f, &err);
@@ -94,7 +94,7 @@ hr_status hr_model_set_learning_rate(hr_model *m, double rate)
 
 hr_status hr_model_iterations(hr_model *m, int64_t *iterations)
 {
-    hr__function *f;
+    hr__function *f = NULL;
     hr_error err = {0};
     double number = 0;
     if (!m || !iterations) return HR_INVALID_ARGUMENT;
