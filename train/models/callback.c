@@ -32,19 +32,36 @@ static hr_callback lost = {.refused = {.code = HR_RESOURCE_EXHAUSTED,
                                        .column = -1,
                                        .text = "no memory for a callback"}};
 
+/* What the state owns is freed with it, also where the callback cannot be made. */
+static hr_callback *callback_lost(const hr_callback_kind *kind, const void *state)
+{
+    if (kind->release && state) kind->release((void *)state);
+    return &lost;
+}
+
 hr_callback *hr_callback_new(const hr_callback_kind *kind, const void *state, const hr_error *refused)
 {
+    hr_callback_kind own = {0};
+    hr_error misfit = {0};
+    const void *fits = NULL;
+    const bool fit = hr__descriptor_fit(&callback_kinds, kind, &own, &fits, &misfit) == HR_OK;
     hr_callback *c = hr_calloc(1, sizeof *c);
-    const void *fits;
-    if (!c) return &lost;
+    if (!c) return fit ? callback_lost(fits, state) : &lost;
     atomic_init(&c->refs, 1);
-    if (hr__descriptor_fit(&callback_kinds, kind, &c->own_kind, &fits, &c->refused) != HR_OK) return c;
-    c->kind = fits;
-    if (refused && refused->code != HR_OK) c->refused = *refused;
+    c->refused = !fit ? misfit : refused ? *refused : (hr_error){0};
+    if (!fit) return c;
+    c->own_kind = own;
+    c->kind = fits == &own ? &c->own_kind : fits;
     if (c->kind->state_size == 0) return c;
+    if (!state && c->refused.code == HR_OK)
+        (void)hr_fail(&c->refused, HR_INVALID_ARGUMENT, "models.argument",
+                      "callback '%.60s': expected a state of %zu bytes, got NULL", c->kind->name ? c->kind->name : "",
+                      c->kind->state_size);
+    if (!state) return c;
     c->state = hr_memdup(state, c->kind->state_size);
-    if (!c->state && c->refused.code == HR_OK) (void)hr_no_memory(&c->refused, "a callback");
-    return c;
+    if (c->state) return c;
+    hr_free(c);
+    return callback_lost(fits, state);
 }
 
 hr_callback *hr_callback_ref(hr_callback *callback)

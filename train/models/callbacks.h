@@ -45,6 +45,8 @@ typedef struct hr_callback_call {
     hr_logs *logs;         /* NULL where there are none */
     int64_t epochs, steps; /* of the training: the epoch to end before; batches of an epoch, -1: not known yet */
     int64_t epoch;         /* the one that is under way */
+    bool tf_compat;        /* the model was compiled so: the callback does as Keras 2 does */
+    bool interrupted;      /* by hr_model_interrupt: train_end comes in the middle of an epoch */
 } hr_callback_call;
 typedef hr_status hr_callback_fn(void *state, const hr_callback_call *call, hr_error *err);
 
@@ -73,10 +75,99 @@ HR_API hr_callback *hr_callback_new(const hr_callback_kind *kind, const void *st
 HR_API hr_callback *hr_callback_ref(hr_callback *callback); /* gives a second reference: for another training */
 HR_API void hr_callback_free(hr_callback *callback);        /* drops one. NULL: nothing */
 
-/* ---- stock callbacks: Keras's, with its defaults ---- */
+/* ---- stock callbacks: Keras's, with its defaults ----
+ *
+ * Texts are copied. `monitor` is a key of logs; NULL: "val_loss". If the logs lack it, the callback does nothing, and the
+ * log says so once a training. Arguments out of their range are refused when the training begins, "models.argument". */
 
 /* Whether a greater or a smaller number is better. HR_AUTO_MODE: by the name of what is monitored. */
 typedef enum hr_monitor_mode { HR_AUTO_MODE, HR_MIN_MODE, HR_MAX_MODE } hr_monitor_mode;
+
+/* CSVLogger: a row for each epoch, with the keys of the first one in alphabetical order; what an epoch lacks is NA. A row
+ * is in the file when the epoch ends, whole or not at all. Folders above the file are made. */
+typedef struct hr_csv_logger_opts {
+    size_t struct_size;
+    char separator; /* default ',' */
+    bool append;    /* after what is in the file. Default: it is replaced */
+} hr_csv_logger_opts;
+HR_API hr_callback *hr_csv_logger_with(const char *path, const hr_csv_logger_opts *opts);
+#define hr_csv_logger(...)                                                                                             \
+    HR_CALL1_(hr_csv_logger_with, hr_csv_logger_opts, __VA_ARGS__, .struct_size = sizeof(hr_csv_logger_opts))
+
+/* EarlyStopping: the training ends when what is monitored has not become better for `patience` epochs. */
+typedef struct hr_early_stopping_opts {
+    size_t struct_size;
+    double min_delta; /* better by no more than this is not better */
+    int64_t patience; /* default 0: the first epoch that is not better ends it */
+    hr_monitor_mode mode;
+    const double *baseline;    /* patience begins anew only with an epoch that is better than this, too */
+    bool restore_best_weights; /* at the end the weights become those of the best epoch */
+    /* Only if the training was ended so, and not where the epochs run out or something else ends it. That is what Keras 2
+     * does, and what is done under .tf_compat. */
+    bool only_if_stopped;
+    int64_t start_from_epoch; /* the epochs before do not count */
+    /* Get their numbers with each epoch; *stopped_epoch is 0 where it did not end the training. Borrowed until the
+     * callback is freed. */
+    int64_t *best_epoch, *stopped_epoch;
+} hr_early_stopping_opts;
+HR_API hr_callback *hr_early_stopping_with(const char *monitor, const hr_early_stopping_opts *opts);
+#define hr_early_stopping(...)                                                                                         \
+    HR_CALL1_(hr_early_stopping_with, hr_early_stopping_opts, __VA_ARGS__,                                             \
+              .struct_size = sizeof(hr_early_stopping_opts))
+
+/* LambdaCallback: some functions as a callback. Each gets `user` as its state; NULL: nothing happens then. */
+typedef struct hr_lambda_callback_opts {
+    size_t struct_size;
+    hr_callback_fn *train_begin, *train_end, *epoch_begin, *epoch_end, *batch_begin, *batch_end; /* of the training */
+    hr_callback_fn *test_begin, *test_end, *test_batch_begin, *test_batch_end;
+    hr_callback_fn *predict_begin, *predict_end, *predict_batch_begin, *predict_batch_end;
+    void *user;
+    void (*user_free)(void *user); /* when the callback is freed */
+} hr_lambda_callback_opts;
+HR_API hr_callback *hr_lambda_callback_with(const hr_lambda_callback_opts *opts);
+#define hr_lambda_callback(...)                                                                                        \
+    HR_CALL0_(hr_lambda_callback_with, hr_lambda_callback_opts, .struct_size = sizeof(hr_lambda_callback_opts),        \
+              __VA_ARGS__)
+
+/* LearningRateScheduler: the learning rate of each epoch, by its number and the rate before it. The logs get `lr`. A model
+ * whose optimizer has a schedule keeps it, and the log says so. */
+typedef double hr_rate_fn(int64_t epoch, double rate, void *user);
+HR_API hr_callback *hr_learning_rate_scheduler(hr_rate_fn *fn, void *user);
+
+/* ProgbarLogger: shows on a terminal how far training, evaluation or predictions are. `write` gets each piece of text:
+ *
+ *     static void show(const char *text, void *user) { fputs(text, user), fflush(user); }
+ *     hr_fit(m, data, .epochs = 5, .callbacks = HR_CALLBACKS(hr_progress_bar(show, stdout)));
+ *
+ *     Epoch 1/5
+ *     1875/1875 [==============================] - 3s 2ms/step - loss: 0.2961 - accuracy: 0.9146 */
+typedef void hr_text_fn(const char *text, void *user);
+typedef struct hr_progress_bar_opts {
+    size_t struct_size;
+    int verbose;                /* 1, the default: a bar that moves; 2: a line for each epoch; others are refused */
+    bool no_terminal;           /* a new line in place of \b and \r, which go back on a terminal */
+    double (*now)(void *clock); /* seconds since any time; default: the clock */
+    void *clock;
+} hr_progress_bar_opts;
+HR_API hr_callback *hr_progress_bar_with(hr_text_fn *write, void *user, const hr_progress_bar_opts *opts);
+#define hr_progress_bar(...)                                                                                           \
+    HR_CALL2_(hr_progress_bar_with, hr_progress_bar_opts, __VA_ARGS__, .struct_size = sizeof(hr_progress_bar_opts))
+
+/* ReduceLROnPlateau: the learning rate is multiplied by `factor` when what is monitored has not become better for
+ * `patience` epochs. The logs get `lr`. A model whose optimizer has a schedule keeps it, and the log says so. */
+typedef struct hr_reduce_lr_on_plateau_opts {
+    size_t struct_size;
+    const double *factor;    /* from 0 to less than 1; default 0.1 */
+    const int64_t *patience; /* default 10 */
+    const double *min_delta; /* better by no more than this is not better; default 0.0001 */
+    hr_monitor_mode mode;
+    int64_t cooldown; /* so many epochs after it was reduced do not count */
+    double min_lr;    /* it becomes no less */
+} hr_reduce_lr_on_plateau_opts;
+HR_API hr_callback *hr_reduce_lr_on_plateau_with(const char *monitor, const hr_reduce_lr_on_plateau_opts *opts);
+#define hr_reduce_lr_on_plateau(...)                                                                                   \
+    HR_CALL1_(hr_reduce_lr_on_plateau_with, hr_reduce_lr_on_plateau_opts, __VA_ARGS__,                                 \
+              .struct_size = sizeof(hr_reduce_lr_on_plateau_opts))
 
 /* TerminateOnNaN: the training ends after a batch whose loss is no finite number. */
 HR_API hr_callback *hr_terminate_on_nan(void);

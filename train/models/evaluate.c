@@ -61,6 +61,13 @@ static hr_logs *fresh_logs(hr_model *m, hr_error *err)
     return m->logs;
 }
 
+/* The number of batches, -1: not known. */
+static int64_t known_steps(const hr_dataset *ds)
+{
+    const int64_t count = ds ? hr_cardinality(ds) : -1;
+    return count >= 0 ? count : -1;
+}
+
 const hr_logs *hr_model_evaluate_with(hr_model *m, hr_dataset *data, const hr_model_evaluate_opts *opts)
 {
     const hr_model_evaluate_opts o = HR_OPTIONS(hr_model_evaluate_opts, opts);
@@ -70,7 +77,8 @@ const hr_logs *hr_model_evaluate_with(hr_model *m, hr_dataset *data, const hr_mo
                         .steps = o.steps,
                         .sample_weight = o.sample_weight,
                         .callbacks = o.callbacks,
-                        .call = {.model = m, .steps = o.steps > 0 ? o.steps : -1}};
+                        .call = {.model = m, .tf_compat = m && m->compiled.tf_compat}};
+    e.call.steps = o.steps > 0 ? o.steps : known_steps(e.ds);
     hr_logs *logs = st == HR_OK ? fresh_logs(m, &err) : NULL;
     if (logs)
         st = hr__evaluate(m, &e, logs, &err);
@@ -142,7 +150,8 @@ static hr_status predict(hr_model *m, hr_dataset *ds, const hr_model_predict_opt
     hr__function *f = NULL;
     hr__feed d = {0};
     collected c = {0};
-    hr_callback_call call = {.model = m, .steps = o->steps > 0 ? o->steps : -1};
+    hr_callback_call call = {
+        .model = m, .tf_compat = m->compiled.tf_compat, .steps = o->steps > 0 ? o->steps : known_steps(ds)};
     hr_status st = hr__data_schema(m, ds, &schema, err);
     if (st == HR_OK) st = hr__prepare(m, HR__PREDICT, schema, NULL, false, &f, err);
     if (st != HR_OK) {

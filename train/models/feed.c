@@ -111,7 +111,13 @@ hr_status hr__prepare(hr_model *m, hr__phase phase, const hr_schema *schema, con
 
 hr_status hr__feed_open(hr__feed *f, hr_model *m, hr_dataset *ds, int64_t repeat, hr_error *err)
 {
-    f->fields = hr_dataset_schema(ds)->fields;
+    const hr_schema *schema = hr_dataset_schema(ds);
+    if (!schema) {
+        *err = *hr_dataset_error(ds);
+        hr_dataset_unref(ds);
+        return err->code;
+    }
+    f->fields = schema->fields;
     f->values = hr_calloc((size_t)f->fields, sizeof *f->values);
     if (repeat != 1) ds = hr_repeat(ds, .count = &repeat);
     f->it = m->body->seed ? hr_iterate(ds, .seed = (uint64_t)m->body->seed) : hr_iterate(ds);

@@ -131,7 +131,7 @@ static hr_status fit_epoch(fitting *t, int64_t epoch, hr_error *err)
     HR_TRY(hr__callbacks_call(t->o->callbacks, HR__EPOCH_BEGIN, &t->call, err));
     hr__logs_clear(t->batch_logs);
     HR_TRY(fit_batches(t, err));
-    if (t->batches == 0 && t->ended) return HR_OK;
+    if (t->m->stop == HR__INTERRUPTED || (t->batches == 0 && t->ended)) return HR_OK;
     if (t->batches == 0 && !t->m->stop)
         return hr_fail(err, HR_INVALID_ARGUMENT, "models.empty", "model '%.60s': expected data to train on, got no row",
                        t->m->name);
@@ -163,7 +163,8 @@ static hr_status fit_epochs(fitting *t, hr_error *err)
         HR_TRY(fit_restart(t, epoch, err));
         HR_TRY(fit_epoch(t, epoch, err));
     }
-    HR_TRY(hr__optimizer_end(t->f, err));
+    t->call.interrupted = t->m->stop == HR__INTERRUPTED;
+    if (!t->call.interrupted) HR_TRY(hr__optimizer_end(t->f, err));
     t->call.logs = t->logs;
     return hr__callbacks_call(o->callbacks, HR__TRAIN_END, &t->call, err);
 }
@@ -217,6 +218,7 @@ const hr_history *hr_fit_with(hr_model *m, hr_dataset *data, const hr_fit_opts *
     hr_status st = m ? HR_OK : HR_INVALID_ARGUMENT;
     t.call = (hr_callback_call){.model = m, .epochs = o.epochs, .steps = -1};
     if (m) {
+        t.call.tf_compat = m->compiled.tf_compat;
         hr__history_free(m->history);
         m->history = hr__history_new();
         m->stop = 0;
@@ -239,5 +241,10 @@ const hr_history *hr_fit_with(hr_model *m, hr_dataset *data, const hr_fit_opts *
 
 void hr_model_stop(hr_model *m)
 {
-    if (m) m->stop = 1;
+    if (m) m->stop = HR__STOPPED;
+}
+
+void hr_model_interrupt(hr_model *m)
+{
+    if (m) m->stop = HR__INTERRUPTED;
 }

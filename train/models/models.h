@@ -13,7 +13,7 @@
  * engine. Errors stick: a layer or a model that failed passes through later calls, and the first error comes out where
  * results are asked for: NULL or a failure, and hr_model_error says why. A failure of data or arguments in a call
  * (hr_fit, hr_evaluate, ...) is forgotten by the next one; one of the model itself is not. A model belongs to one thread
- * at a time, except for hr_model_stop. */
+ * at a time, except for hr_model_stop and hr_model_interrupt. */
 #ifndef HR_MODELS_H
 #define HR_MODELS_H
 
@@ -269,7 +269,7 @@ typedef struct hr_history {
     const char *const *key;
     const double *const *values; /* of each key; */
     const int *counts;           /* those of val_ keys may be fewer */
-    bool interrupted;            /* by hr_model_stop, or by the caller's signal */
+    bool interrupted;            /* by hr_model_stop or hr_model_interrupt */
 } hr_history;
 /* The values of a key, *count of them; NULL: there is none. */
 HR_API const double *hr_history_of(const hr_history *h, const char *key, int *count);
@@ -296,9 +296,12 @@ typedef struct hr_fit_opts {
 /* Trains. Takes `data`. Gives what it has seen, or NULL. */
 HR_API const hr_history *hr_fit_with(hr_model *m, hr_dataset *data, const hr_fit_opts *opts);
 #define hr_fit(...) HR_CALL2_(hr_fit_with, hr_fit_opts, __VA_ARGS__, .struct_size = sizeof(hr_fit_opts))
-/* The training ends after the batch that is under way, and hr_fit gives what it has seen. From any thread, from a signal
- * handler, or from a callback. */
+/* The training ends after the batch that is under way: its epoch is closed as usual, with validation, and hr_fit gives
+ * what it has seen. What Keras calls stop_training. From any thread, from a signal handler, or from a callback. */
 HR_API void hr_model_stop(hr_model *m);
+/* The same, but the training is to go on some other time (hr_backup_and_restore): the epoch that is under way is not
+ * closed, so it has neither validation nor an epoch_end, and the history lacks it. What Ctrl-C does in Keras. */
+HR_API void hr_model_interrupt(hr_model *m);
 
 /* ---- evaluate, predict ---- */
 

@@ -6,6 +6,8 @@
 #include "train/graph/graph_op.h"
 #include "train/models/models.h"
 
+#include <signal.h>
+
 /* An array that grows: NAME##_add makes place for one more at the end, zeroed, or gives NULL. */
 #define HR__LIST(TYPE)                                                                                                 \
     struct {                                                                                                           \
@@ -140,6 +142,9 @@ typedef struct hr__compiled {
     double new_rate;
 } hr__compiled;
 
+/* How a training is to end: as its arguments say, by hr_model_stop, by hr_model_interrupt. */
+enum { HR__GOES_ON, HR__STOPPED, HR__INTERRUPTED };
+
 struct hr_model {
     hr__body *body;
     char *name;
@@ -161,7 +166,7 @@ struct hr_model {
     hr__function *train, *test, *predict;
     hr_logs *logs;
     hr__history *history;
-    volatile int stop; /* hr_model_stop */
+    volatile sig_atomic_t stop; /* how the training is to end */
 };
 
 /* Fails the call: the error stays until the next one. */
