@@ -41,7 +41,7 @@ static void conv_options(conv_layer *l)
     image->strides[1] = image->strides[0];
     image->dilations[1] = image->dilations[0];
     image->dilations[0] = 1;
-    if (l->kind == CONV_PLAIN) image->strides[0] = 1;
+    if (l->kind == CONV_PLAIN || l->kind == CONV_TRANSPOSED) image->strides[0] = 1;
     for (int i = 0; i < 2 && l->o.paddings; i++) l->paddings[2 + i] = l->o.paddings[i];
     if (l->o.paddings) image->paddings = l->paddings;
 }
@@ -195,6 +195,17 @@ hr_node hr_conv2d_with(hr_node x, int64_t filters, int64_t height, int64_t width
     return conv_layer_of(&l, x, opts);
 }
 
+hr_node hr_conv1d_transpose_with(hr_node x, int64_t filters, int64_t width, const hr_conv_opts *opts)
+{
+    conv_layer l = {.what = "conv1d_transpose",
+                    .slim = "Conv1d_transpose",
+                    .kind = CONV_TRANSPOSED,
+                    .flat = true,
+                    .filters = filters,
+                    .size = {1, width}};
+    return conv_layer_of(&l, x, opts);
+}
+
 hr_node hr_conv2d_transpose_with(hr_node x, int64_t filters, int64_t height, int64_t width, const hr_conv_opts *opts)
 {
     conv_layer l = {.what = "conv2d_transpose",
@@ -202,6 +213,17 @@ hr_node hr_conv2d_transpose_with(hr_node x, int64_t filters, int64_t height, int
                     .kind = CONV_TRANSPOSED,
                     .filters = filters,
                     .size = {height, width}};
+    return conv_layer_of(&l, x, opts);
+}
+
+hr_node hr_depthwise_conv1d_with(hr_node x, int64_t width, const hr_conv_opts *opts)
+{
+    conv_layer l = {.what = "depthwise_conv1d",
+                    .slim = "SeparableConv1d",
+                    .kind = CONV_DEPTHWISE,
+                    .flat = true,
+                    .filters = 1,
+                    .size = {1, width}};
     return conv_layer_of(&l, x, opts);
 }
 

@@ -151,18 +151,44 @@ typedef struct hr_conv_opts {
 HR_API hr_node hr_conv1d_with(hr_node x, int64_t filters, int64_t width, const hr_conv_opts *opts);
 HR_API hr_node hr_conv2d_with(hr_node x, int64_t filters, int64_t height, int64_t width, const hr_conv_opts *opts);
 /* Gives images of size * stride; with HR_VALID of size * stride + max(window - stride, 0). */
+HR_API hr_node hr_conv1d_transpose_with(hr_node x, int64_t filters, int64_t width, const hr_conv_opts *opts);
 HR_API hr_node hr_conv2d_transpose_with(hr_node x, int64_t filters, int64_t height, int64_t width,
                                         const hr_conv_opts *opts);
+HR_API hr_node hr_depthwise_conv1d_with(hr_node x, int64_t width, const hr_conv_opts *opts);
 HR_API hr_node hr_depthwise_conv2d_with(hr_node x, int64_t height, int64_t width, const hr_conv_opts *opts);
 HR_API hr_node hr_separable_conv1d_with(hr_node x, int64_t filters, int64_t width, const hr_conv_opts *opts);
 HR_API hr_node hr_separable_conv2d_with(hr_node x, int64_t filters, int64_t height, int64_t width,
                                         const hr_conv_opts *opts);
 #define hr_conv1d(...) HR_MADE_(HR_CALL3_(hr_conv1d_with, hr_conv_opts, __VA_ARGS__, HR_CONV_))
 #define hr_conv2d(...) HR_MADE_(HR_CALL4_(hr_conv2d_with, hr_conv_opts, __VA_ARGS__, HR_CONV_))
+#define hr_conv1d_transpose(...) HR_MADE_(HR_CALL3_(hr_conv1d_transpose_with, hr_conv_opts, __VA_ARGS__, HR_CONV_))
 #define hr_conv2d_transpose(...) HR_MADE_(HR_CALL4_(hr_conv2d_transpose_with, hr_conv_opts, __VA_ARGS__, HR_CONV_))
+#define hr_depthwise_conv1d(...) HR_MADE_(HR_CALL2_(hr_depthwise_conv1d_with, hr_conv_opts, __VA_ARGS__, HR_CONV_))
 #define hr_depthwise_conv2d(...) HR_MADE_(HR_CALL3_(hr_depthwise_conv2d_with, hr_conv_opts, __VA_ARGS__, HR_CONV_))
 #define hr_separable_conv1d(...) HR_MADE_(HR_CALL3_(hr_separable_conv1d_with, hr_conv_opts, __VA_ARGS__, HR_CONV_))
 #define hr_separable_conv2d(...) HR_MADE_(HR_CALL4_(hr_separable_conv2d_with, hr_conv_opts, __VA_ARGS__, HR_CONV_))
+
+typedef struct hr_conv3d_opts {
+    size_t struct_size;
+    const char *name;                                    /* default: that of the layer without hr_ */
+    int64_t strides[3], dilations[3];                    /* as in hr_volume_opts (nn.h) */
+    hr_padding padding;                                  /* default HR_VALID; no HR_EXPLICIT */
+    int64_t groups;                                      /* of hr_conv3d: as in hr_conv_opts */
+    hr_activation_fn *activation;                        /* default: none */
+    hr_initializer kernel_initializer, bias_initializer; /* default: Glorot's uniform; zeros */
+    hr_regularizer kernel_regularizer, bias_regularizer; /* default: none */
+    bool no_bias, not_trainable;
+} hr_conv3d_opts;
+/* activation(convolution + bias) of volumes [n, depth, height, width, channels], whose channels are known; else
+ * "layers.shape". Variables: "kernel" [depth, height, width, channels / groups, filters], of the transposed layer
+ * [depth, height, width, filters, channels], and "bias". Lengths are as those of images. */
+HR_API hr_node hr_conv3d_with(hr_node x, int64_t filters, int64_t depth, int64_t height, int64_t width,
+                              const hr_conv3d_opts *opts);
+HR_API hr_node hr_conv3d_transpose_with(hr_node x, int64_t filters, int64_t depth, int64_t height, int64_t width,
+                                        const hr_conv3d_opts *opts);
+#define HR_CONV3D_ .struct_size = sizeof(hr_conv3d_opts)
+#define hr_conv3d(...) HR_MADE_(HR_CALL5_(hr_conv3d_with, hr_conv3d_opts, __VA_ARGS__, HR_CONV3D_))
+#define hr_conv3d_transpose(...) HR_MADE_(HR_CALL5_(hr_conv3d_transpose_with, hr_conv3d_opts, __VA_ARGS__, HR_CONV3D_))
 
 typedef struct hr_global_pool_opts {
     size_t struct_size;
@@ -223,6 +249,24 @@ HR_API hr_node hr_layer_normalization_with(hr_node x, const hr_layer_normalizati
 #define hr_layer_normalization(...)                                                                                    \
     HR_MADE_(HR_CALL1_(hr_layer_normalization_with, hr_layer_normalization_opts, __VA_ARGS__,                          \
                        .struct_size = sizeof(hr_layer_normalization_opts)))
+
+typedef struct hr_group_normalization_opts {
+    size_t struct_size;
+    const char *name;                                   /* default "group_normalization" */
+    const int *axis;                                    /* of the channels; default -1 */
+    const float *epsilon;                               /* default 0.001 */
+    hr_initializer beta_initializer, gamma_initializer; /* default: zeros, ones */
+    hr_regularizer beta_regularizer, gamma_regularizer; /* default: none */
+    bool no_center, no_scale, not_trainable;
+} hr_group_normalization_opts;
+/* (x - mean) / sqrt(variance + epsilon) * gamma + beta, where mean and variance are those of each row and each of so many
+ * groups of channels that lie side by side; "gamma" and "beta" are [channels]. -1: as many groups as channels (instance
+ * normalization). The rank of x is 2 or more, the channels are known and a multiple of the groups, and of the other
+ * dimensions at most one is not known; else "layers.shape". */
+HR_API hr_node hr_group_normalization_with(hr_node x, int64_t groups, const hr_group_normalization_opts *opts);
+#define hr_group_normalization(...)                                                                                    \
+    HR_MADE_(HR_CALL2_(hr_group_normalization_with, hr_group_normalization_opts, __VA_ARGS__,                          \
+                       .struct_size = sizeof(hr_group_normalization_opts)))
 
 /* ---- recurrent layers: those of tf.keras.layers ---- */
 

@@ -1,4 +1,4 @@
-/* Batch normalization with moving averages, and normalization of rows. */
+/* Batch normalization with moving averages, and normalization of rows and of groups of their channels. */
 #include "train/layers/layers_internal.h"
 
 #include <headrace/control_flow.h>
@@ -203,4 +203,68 @@ hr_node hr_layer_normalization_with(hr_node x, const hr_layer_normalization_opts
         hr_batch_normalize(values, m.mean, m.variance, beta, gamma, (double)(o.epsilon ? *o.epsilon : 0.001f));
     hr_scope_end(x.graph);
     return hr_cast_to(y, hr_node_dtype(x));
+}
+
+/* ---- groups of channels ---- */
+
+/* The shape of x with the channels split into groups. False: two dimensions or more are not known. */
+static bool group_norm_shape(hr_shape shape, int axis, int64_t groups, hr_shape *split)
+{
+    int unknown = 0;
+    *split = (hr_shape){.rank = shape.rank + 1};
+    for (int i = 0; i < shape.rank; i++) {
+        split->dims[i < axis ? i : i + 1] = shape.dims[i];
+        unknown += shape.dims[i] < 0;
+    }
+    split->dims[axis] = groups;
+    split->dims[axis + 1] = shape.dims[axis] / groups;
+    return unknown <= 1;
+}
+
+/* A weight for each channel, in a shape that broadcasts to the groups. */
+static hr_node group_norm_weight(hr_node x, int axis, hr_shape split, const char *name, hr_initializer initializer,
+                                 hr_regularizer regularizer, bool not_trainable)
+{
+    const hr__weight weight = {name,        norm_type(x), HR_SHAPE(split.dims[axis] * split.dims[axis + 1]),
+                               initializer, regularizer,  not_trainable};
+    hr_shape to = {.rank = split.rank};
+    for (int i = 0; i < to.rank; i++) to.dims[i] = i == axis || i == axis + 1 ? split.dims[i] : 1;
+    return hr_reshape(hr__layer_weight(x.graph, &weight), hr_shape_const(x.graph, to));
+}
+
+hr_node hr_group_normalization_with(hr_node x, int64_t groups, const hr_group_normalization_opts *opts)
+{
+    const hr_group_normalization_opts o = HR_OPTIONS(hr_group_normalization_opts, opts);
+    const hr_shape shape = hr_node_shape(x);
+    int axis = 0, count = 0;
+    int64_t axes[HR_MAX_RANK];
+    char text[128];
+    hr_shape split;
+    hr_node gamma = {0}, beta = {0};
+    hr_error err;
+    if (!hr_node_exists(x)) return x;
+    if (shape.rank < 2 || shape.rank == HR_MAX_RANK ||
+        hr_axis(o.axis ? *o.axis : -1, shape.rank, &axis, &err) != HR_OK || axis < 1 || shape.dims[axis] < 1)
+        return norm_fail(x, "group_normalization", o.axis ? *o.axis : -1);
+    if (groups == -1) groups = shape.dims[axis];
+    if (groups < 1 || shape.dims[axis] % groups != 0 || !group_norm_shape(shape, axis, groups, &split))
+        return hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "layers.shape",
+                            "group_normalization: expected groups that divide the channels, %lld, and at most one "
+                            "dimension that is not known, got %lld groups of %s",
+                            (long long)shape.dims[axis], (long long)groups, hr_shape_text(shape, text, sizeof text));
+    for (int i = 1; i < split.rank; i++)
+        if (i != axis) axes[count++] = i;
+    hr__layer_begin(x.graph, o.name, "group_normalization");
+    if (!o.no_scale)
+        gamma = group_norm_weight(x, axis, split, "gamma", hr__initializer_or(o.gamma_initializer, hr_ones()),
+                                  o.gamma_regularizer, o.not_trainable);
+    if (!o.no_center)
+        beta = group_norm_weight(x, axis, split, "beta", hr__initializer_or(o.beta_initializer, hr_zeros()),
+                                 o.beta_regularizer, o.not_trainable);
+    const hr_node values = hr_reshape(hr_cast_to(x, norm_type(x)), hr_shape_const(x.graph, split));
+    const hr_moments_of m = hr_moments(values, .axes = axes, .axis_count = count, .keep_dims = true);
+    const hr_node y =
+        hr_batch_normalize(values, m.mean, m.variance, beta, gamma, (double)(o.epsilon ? *o.epsilon : 0.001f));
+    hr_scope_end(x.graph);
+    return hr_cast_to(hr_reshape(y, hr_shape_const(x.graph, shape)), hr_node_dtype(x));
 }
