@@ -101,6 +101,12 @@ static hr_feature_column *build_numeric(case_columns *cc, const cJSON *json)
         if (!cJSON_IsArray(given)) o.default_values = 1;
     }
     o.normalizer_fn = normalizer_of(cc, json, &o.user);
+    if (cc->in_graph && o.normalizer_fn) { /* a graph has no functions of C */
+        const case_normalizer *n = o.user;
+        o.normalizer_fn = NULL;
+        o.mean = n->subtract;
+        o.std = n->divide;
+    }
     return hr_numeric_column_with(key_of(json), &o);
 }
 
@@ -285,11 +291,9 @@ static void build_shared(case_columns *cc, const cJSON *json)
                          .v1 = strcmp(golden_text(cc->c->json, "api", ""), "v1") == 0);
 }
 
-void case_columns_build(case_columns *cc, golden_case *c, bool tf_compat)
+static void build_all(case_columns *cc, golden_case *c)
 {
-    memset(cc, 0, sizeof *cc);
     cc->c = c;
-    cc->tf_compat = tf_compat;
     const cJSON *json;
     cJSON_ArrayForEach(json, golden_get(c->json, "columns"))
     {
@@ -299,6 +303,20 @@ void case_columns_build(case_columns *cc, golden_case *c, bool tf_compat)
             cc->column[cc->columns++] = build(cc, json);
     }
     cJSON_ArrayForEach(json, golden_get(c->json, "context_columns")) cc->context[cc->contexts++] = build(cc, json);
+}
+
+void case_columns_build(case_columns *cc, golden_case *c, bool tf_compat)
+{
+    memset(cc, 0, sizeof *cc);
+    cc->tf_compat = tf_compat;
+    build_all(cc, c);
+}
+
+void case_columns_build_in_graph(case_columns *cc, golden_case *c)
+{
+    memset(cc, 0, sizeof *cc);
+    cc->in_graph = true;
+    build_all(cc, c);
 }
 
 hr_column_list case_columns_list(const case_columns *cc) { return (hr_column_list){cc->column, cc->columns}; }

@@ -15,7 +15,7 @@ typedef struct case_normalizer {
 
 typedef struct case_columns {
     golden_case *c;
-    bool tf_compat;
+    bool tf_compat, in_graph;
     hr_feature_column *column[MAX_COLUMNS];
     int columns;
     hr_feature_column *context[MAX_COLUMNS]; /* beside sequences */
@@ -43,6 +43,8 @@ typedef struct case_columns {
 
 /* Columns of the case; a failed one is there, too. */
 void case_columns_build(case_columns *cc, golden_case *c, bool tf_compat);
+/* The same with normalizers that can be in a graph: (x - subtract) / divide. */
+void case_columns_build_in_graph(case_columns *cc, golden_case *c);
 void case_columns_free(case_columns *cc);
 hr_column_list case_columns_list(const case_columns *cc);
 

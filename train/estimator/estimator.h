@@ -21,6 +21,7 @@
 #include <headrace/hooks.h>
 #include <headrace/layers.h>
 #include <headrace/optimizers.h>
+#include <headrace/saved_model.h>
 #include <headrace/warm_start.h>
 
 #ifdef __cplusplus
@@ -111,6 +112,12 @@ HR_API void hr_spec_prediction(hr_estimator_spec *spec, const char *name, hr_nod
 HR_API void hr_spec_metric(hr_estimator_spec *spec, const char *name, hr_metric metric);
 /* What the model function gave under this name; no node if there is none. For hr_add_metrics. */
 HR_API hr_node hr_spec_predicted(const hr_estimator_spec *spec, const char *name);
+/* What a signature of an exported model gives, in HR_MODE_PREDICT: `key` NULL is "serving_default", `method`
+ * HR_PREDICT_METHOD or its kin (saved_model.h). With a method other than HR_PREDICT_METHOD, it is left out where requests
+ * are no Examples. Without any, a model is exported with all of its predictions. Keys are borrowed as long as the graph
+ * lives. At most 64 of them with 256 outputs. */
+HR_API void hr_spec_export(hr_estimator_spec *spec, const char *key, const char *method, const hr_saved_tensor *outputs,
+                           int output_count);
 HR_API void hr_spec_summary(hr_estimator_spec *spec, const char *tag, hr_node node, bool histogram);
 HR_API void hr_spec_hook(hr_estimator_spec *spec, hr_hook *hook); /* takes; used in the loop of the call's mode */
 /* Takes; used in training, where it comes before the caller's hooks, and others after them. */
@@ -384,6 +391,55 @@ HR_API hr_status hr_estimator_predict_with(hr_estimator *e, hr_input_fn *fn, voi
 #define HR_PREDICT_(e, fn, user, each, each_user, ...)                                                                 \
     hr_estimator_predict_with((e), (fn), (user), (each), (each_user), &(hr_predict_opts){__VA_ARGS__})
 
+/* ---- exporting ---- */
+
+typedef struct hr_serving_input hr_serving_input; /* what a serving function fills in */
+
+/* The arguments of a serving function. Borrowed for the call. */
+typedef struct hr_serving_call {
+    hr_graph *graph;
+    hr_column_list columns; /* .columns of the export, or else those of a canned estimator */
+    hr_serving_input *input;
+} hr_serving_call;
+/* Makes the features of a model that is served, in call->graph, and says by hr_serving_receive what requests are made
+ * of: TensorFlow's serving_input_receiver_fn. Gives the features; NULL: no memory, or *err. */
+typedef hr_features *hr_serving_fn(const hr_serving_call *call, void *user, hr_error *err);
+/* A tensor of requests, HR_SAVED("examples", node). With a name, it is one of that alternative way of asking, whose
+ * signatures are called "NAME:KEY"; NULL: of the first way. Copies key and name. At most 64 tensors. */
+HR_API void hr_serving_receive(hr_serving_input *input, const char *alternative, hr_saved_tensor tensor);
+/* Requests are serialized Examples, "examples", parsed by the spec of the columns; `user`: NULL, or a
+ * hr_parse_example_spec_opts. TensorFlow's build_parsing_serving_input_receiver_fn. */
+HR_API hr_features *hr_parsing_serving_input(const hr_serving_call *call, void *user, hr_error *err);
+/* Requests have a dense tensor for each feature that the columns read: rows of numbers, and of words or ids as many as
+ * the longest row has, ended by "" or -1. build_raw_serving_input_receiver_fn. */
+HR_API hr_features *hr_raw_serving_input(const hr_serving_call *call, void *user, hr_error *err);
+
+/* A file for `assets.extra`. */
+typedef struct hr_extra_file {
+    const char *name, *path;
+} hr_extra_file;
+typedef struct hr_export_opts {
+    size_t struct_size;
+    hr_serving_fn *serving_fn;   /* default: hr_parsing_serving_input */
+    void *serving_user;          /* borrowed */
+    hr_column_list columns;      /* for the serving function; default: the canned estimator's. Borrowed */
+    const char *checkpoint_path; /* default: the newest complete one in model_dir */
+    bool text;                   /* saved_model.pbtxt */
+    bool keep_default_attrs;     /* default: attributes that have their op's default are left out */
+    const hr_extra_file *extra;  /* copied to `assets.extra`. Borrowed */
+    int extra_count;
+} hr_export_opts;
+/* Writes a SavedModel to `base`/<seconds since 1970>: the model function's graph for HR_MODE_PREDICT over the features
+ * of the serving function, the values of a checkpoint, vocabularies, and a signature for each export of its heads:
+ * "serving_default", "classification", "regression", "predict". TensorFlow's export_saved_model. Gives *path (hr_free),
+ * unless it is NULL. HR_NOT_FOUND: there is no checkpoint. HR_UNIMPLEMENTED, "column.to_graph": a column cannot be in a
+ * graph. */
+HR_API hr_status hr_estimator_export_with(hr_estimator *e, const char *base, char **path, const hr_export_opts *opts);
+#define hr_estimator_export(e, base, ...)                                                                              \
+    HR_ESTIMATOR_EXPORT_(e, base, __VA_ARGS__, .struct_size = sizeof(hr_export_opts))
+#define HR_ESTIMATOR_EXPORT_(e, base, path, ...)                                                                       \
+    hr_estimator_export_with((e), (base), (path), &(hr_export_opts){__VA_ARGS__})
+
 /* ---- exporting after evaluations ---- */
 
 /* Decides after which evaluations a model is exported, and which exports are kept: tf.estimator.LatestExporter,
@@ -399,10 +455,13 @@ typedef struct hr_exporter_opts {
     const char *metric;
     bool larger_is_better;
     bool tf_compat; /* nothing is better than NaN */
+    /* Without a function of one's own, how SavedModels are exported; its checkpoint_path is the evaluation's. Default:
+     * requests are serialized Examples. Borrowed as long as the exporter lives. */
+    const hr_export_opts *saved_model;
 } hr_exporter_opts;
 /* Latest: after every evaluation. Best: where the evaluation is better than any before, and after the first one, even
- * if an earlier process has found a better one. Final: only after the last one, and all are kept. `user` is borrowed as
- * long as the exporter lives. NULL: no memory. */
+ * if an earlier process has found a better one. Final: only after the last one, and all are kept. `fn` NULL: a SavedModel,
+ * as by hr_estimator_export. `user` is borrowed as long as the exporter lives. NULL: no memory. */
 HR_API hr_exporter *hr_latest_exporter_with(const char *name, hr_export_fn *fn, void *user,
                                             const hr_exporter_opts *opts);
 HR_API hr_exporter *hr_best_exporter_with(const char *name, hr_export_fn *fn, void *user, const hr_exporter_opts *opts);

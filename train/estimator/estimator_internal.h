@@ -4,7 +4,7 @@
 
 #include <headrace/estimator.h>
 
-enum { MAX_NAMED = 64, MAX_HOOKS = 32 };
+enum { MAX_NAMED = 64, MAX_HOOKS = 32, MAX_EXPORTED = 256 };
 
 typedef struct result {
     char *name;
@@ -26,6 +26,12 @@ struct hr_estimator_spec {
         const char *name;
         hr_metric metric;
     } metric[MAX_NAMED];
+    struct {
+        const char *key, *method;
+        int first, count; /* of `exported` */
+    } export[MAX_NAMED];
+    hr_saved_tensor exported[MAX_EXPORTED];
+    int exports, exporteds;
     hr_summarised summary[MAX_NAMED];
     hr_hook *hook[MAX_HOOKS], *chief_hook[MAX_HOOKS];
     int predictions, metrics, summaries, hooks, chief_hooks;
@@ -50,6 +56,7 @@ struct hr_estimator {
     int workers;
     result *results;
     int result_count;
+    hr_column_list columns;                  /* of a canned one: all that it reads. Borrows from `user` */
     bool v1_names;                           /* variables are called as TensorFlow 1's canned estimators call them */
     hr_warm_start_settings *warm_start_from; /* NULL: initial values */
     metrics_fn *more_metrics;
@@ -84,11 +91,28 @@ typedef struct model {
 } model;
 
 hr_status hr__model_open(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *user, model *m, hr_error *err);
+/* The graph of HR_MODE_PREDICT over features that a function makes in it. */
+typedef hr_features *hr__make_features(hr_graph *g, void *user, hr_error *err);
+hr_status hr__model_serve(hr_estimator *e, hr__make_features *make, void *user, model *m, hr_error *err);
 /* Opens the iterator, where `state` says if it is not empty. What is wrong with that, hr_iterator_error knows. */
 hr_status hr__model_open_input(model *m, hr_view state, hr_error *err);
 /* The next batch as feeds; HR_END. */
 hr_status hr__model_next(model *m, const hr_element **element, int *feeds, hr_error *err);
 void hr__model_close(model *m);
+
+/* ---- exporter.c ---- */
+
+/* Writes an export into the folder `dir`, which is empty, and gets the name `base`/<seconds since 1970> afterwards.
+ * Gives *path. */
+typedef hr_status hr__write_export(const char *dir, void *user, hr_error *err);
+hr_status hr__export_whole(const hr_estimator *e, const char *base, hr__write_export *write, void *user, char **path,
+                           hr_error *err);
+
+/* ---- estimator_export.c ---- */
+
+/* Writes a SavedModel into the empty folder `dir`. */
+hr_status hr__estimator_write(hr_estimator *e, const char *dir, const char *checkpoint, const hr_export_opts *opts,
+                              hr_error *err);
 
 /* ---- heads/head.c ---- */
 

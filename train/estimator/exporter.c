@@ -1,5 +1,5 @@
-/* Exporters: after which evaluations a model is exported, and which exports are kept. What an export consists of is the
- * caller's function; its folder appears whole, because it is renamed last. */
+/* Exporters: after which evaluations a model is exported, and which exports are kept. What an export consists of is a
+ * SavedModel, or the caller's function; its folder appears whole, because it is renamed last. */
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/text.h"
@@ -19,8 +19,9 @@ typedef enum exporter_kind { EXPORT_LATEST, EXPORT_BEST, EXPORT_FINAL } exporter
 struct hr_exporter {
     exporter_kind kind;
     char *name, *metric;
-    hr_export_fn *fn;
+    hr_export_fn *fn; /* NULL: a SavedModel */
     void *user;
+    const hr_export_opts *saved_model;
     int64_t keep; /* 0: all */
     bool larger, tf_compat;
     bool has_best;
@@ -41,6 +42,7 @@ static hr_exporter *exporter_new(exporter_kind kind, const char *name, hr_export
     x->metric = hr_strdup(o->metric ? o->metric : "loss");
     x->fn = fn;
     x->user = user;
+    x->saved_model = o->saved_model;
     x->keep = kind == EXPORT_FINAL ? 0 : o->exports_to_keep ? *o->exports_to_keep : 5;
     x->larger = o->larger_is_better;
     x->tf_compat = o->tf_compat;
@@ -121,36 +123,58 @@ static hr_status export_paths(const char *folder, double now, char **temporary, 
                    (long long)now);
 }
 
-static hr_status export_whole(hr_exporter *x, const char *checkpoint, const char *temporary, const char *path,
-                              hr_error *err)
+static hr_status export_into(const char *temporary, const char *path, hr__write_export *write, void *user,
+                             hr_error *err)
 {
-    hr_error why = {0};
     hr__remove_tree(temporary);
     HR_TRY(hr__make_folders(temporary, err));
-    hr_status st = x->fn(temporary, checkpoint, x->user, &why);
-    st = hr__descriptor_answer(x->name, "estimator.export", st, &why);
-    if (st != HR_OK && err) *err = why;
+    hr_status st = write(temporary, user, err);
     if (st == HR_OK && hr__sys_get()->rename(temporary, path) != 0)
         st = hr__sys_fail(err, errno, "file.rename", temporary, "rename");
     if (st != HR_OK) hr__remove_tree(temporary);
     return st;
 }
 
-static hr_status export_to(hr_exporter *x, const hr_estimator *e, const char *folder, const char *checkpoint,
+hr_status hr__export_whole(const hr_estimator *e, const char *base, hr__write_export *write, void *user, char **path,
                            hr_error *err)
 {
-    char *temporary = NULL, *path = NULL;
+    char *temporary = NULL;
     const double now = e->config.now ? e->config.now(e->config.now_user) : hr__time_of_day(NULL);
-    hr_status st = export_paths(folder, now, &temporary, &path, err);
-    if (st == HR_OK) st = export_whole(x, checkpoint, temporary, path, err);
+    *path = NULL;
+    hr_status st = export_paths(base, now, &temporary, path, err);
+    if (st == HR_OK) st = export_into(temporary, *path, write, user, err);
     hr_free(temporary);
-    if (st == HR_OK) {
-        x->exported = path;
-        remove_old_exports(x, folder);
-    } else {
-        hr_free(path);
-    }
+    if (st == HR_OK) return HR_OK;
+    hr_free(*path);
+    *path = NULL;
     return st;
+}
+
+/* One export of an exporter. */
+typedef struct export_call {
+    const hr_exporter *exporter;
+    hr_estimator *estimator;
+    const char *checkpoint;
+} export_call;
+
+static hr_status write_export(const char *dir, void *user, hr_error *err)
+{
+    const export_call *call = user;
+    const hr_exporter *x = call->exporter;
+    hr_error why = {0};
+    if (!x->fn) return hr__estimator_write(call->estimator, dir, call->checkpoint, x->saved_model, err);
+    hr_status st = x->fn(dir, call->checkpoint, x->user, &why);
+    st = hr__descriptor_answer(x->name, "estimator.export", st, &why);
+    if (st != HR_OK && err) *err = why;
+    return st;
+}
+
+static hr_status export_to(hr_exporter *x, hr_estimator *e, const char *folder, const char *checkpoint, hr_error *err)
+{
+    export_call call = {x, e, checkpoint};
+    HR_TRY(hr__export_whole(e, folder, write_export, &call, &x->exported, err));
+    remove_old_exports(x, folder);
+    return HR_OK;
 }
 
 /* The first evaluation that an exporter sees is the best so far, whatever earlier processes have found. */
@@ -163,10 +187,9 @@ static bool is_better(const hr_exporter *x, double value)
 
 static hr_status check_export(const hr_exporter *x, const hr_estimator *e, hr_error *err)
 {
-    if (!x->name[0] || strchr(x->name, '/') || strcmp(x->name, ".") == 0 || strcmp(x->name, "..") == 0 || !x->fn)
+    if (!x->name[0] || strchr(x->name, '/') || strcmp(x->name, ".") == 0 || strcmp(x->name, "..") == 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.export",
-                       "exporter '%s': expected a name of a folder, without a slash, and a function that exports",
-                       x->name);
+                       "exporter '%s': expected a name of a folder, without a slash", x->name);
     if (x->keep < 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.export",
                        "exporter '%s': expected exports_to_keep of 0 (all) or more, got %lld", x->name,

@@ -42,6 +42,20 @@ void hr_spec_summary(hr_estimator_spec *spec, const char *tag, hr_node node, boo
         spec->summary[spec->summaries++] = (hr_summarised){tag, node, histogram};
 }
 
+void hr_spec_export(hr_estimator_spec *spec, const char *key, const char *method, const hr_saved_tensor *outputs,
+                    int output_count)
+{
+    if (!can_add(spec, "export", spec ? spec->exports : 0)) return;
+    spec->full |= output_count < 0 || output_count > MAX_EXPORTED - spec->exporteds || (output_count && !outputs);
+    if (spec->full) return;
+    const int i = spec->exports++;
+    spec->export[i].key = key ? key : "serving_default";
+    spec->export[i].method = method ? method : HR_PREDICT_METHOD;
+    spec->export[i].first = spec->exporteds;
+    spec->export[i].count = output_count;
+    for (int k = 0; k < output_count; k++) spec->exported[spec->exporteds++] = outputs[k];
+}
+
 static void add_spec_hook(hr_estimator_spec *spec, hr_hook **list, int *count, hr_hook *hook)
 {
     spec->full |= *count == MAX_HOOKS;
@@ -120,26 +134,53 @@ static hr_status check_spec(const model *m, hr_error *err)
     return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.spec", "estimator: the model function must give %s", lacks);
 }
 
+static hr_status model_graph(model *m, hr_error *err)
+{
+    m->graph = hr_graph_new();
+    if (!m->graph) return hr_no_memory(err, "a graph");
+    if (m->e->config.tf_random_seed) hr_set_random_seed(m->graph, m->e->config.tf_random_seed);
+    hr_global_step(m->graph);
+    return HR_OK;
+}
+
+static hr_status model_call(model *m, hr_error *err)
+{
+    hr_model_call call = {m->graph, m->features, m->mode, &m->e->config, &m->spec};
+    HR_TRY(m->e->fn(&call, m->e->user, err));
+    HR_TRY(add_more_metrics(&call, m->e, err));
+    return check_spec(m, err);
+}
+
 static hr_status model_build(model *m, hr_error *err)
 {
-    hr_estimator *e = m->e;
     const hr_error *failed = hr_dataset_error(m->ds);
     if (failed) {
         *err = *failed;
         return failed->code;
     }
-    m->graph = hr_graph_new();
-    if (!m->graph) return hr_no_memory(err, "a graph");
-    if (e->config.tf_random_seed) hr_set_random_seed(m->graph, e->config.tf_random_seed);
-    hr_global_step(m->graph);
+    HR_TRY(model_graph(m, err));
     m->features = hr_placeholders_for(m->graph, hr_dataset_schema(m->ds));
     if (!m->features) return hr_no_memory(err, "features");
     m->feed = hr_calloc((size_t)hr_features_feeds(m->features) + 1, sizeof *m->feed);
     if (!m->feed) return hr_no_memory(err, "feeds");
-    hr_model_call call = {m->graph, m->features, m->mode, &e->config, &m->spec};
-    HR_TRY(e->fn(&call, e->user, err));
-    HR_TRY(add_more_metrics(&call, e, err));
-    return check_spec(m, err);
+    return model_call(m, err);
+}
+
+hr_status hr__model_serve(hr_estimator *e, hr__make_features *make, void *user, model *m, hr_error *err)
+{
+    *m = (model){.e = e, .mode = HR_MODE_PREDICT};
+    hr_status st = model_graph(m, err);
+    if (st == HR_OK) {
+        hr_error why = {0};
+        m->features = make(m->graph, user, &why);
+        const hr_error *failed = why.code ? &why : hr_graph_error(m->graph);
+        if (failed) *err = *failed;
+        if (failed) st = failed->code;
+        if (!failed && !m->features) st = hr_no_memory(err, "features");
+    }
+    if (st == HR_OK) st = model_call(m, err);
+    if (st != HR_OK) hr__model_close(m);
+    return st;
 }
 
 hr_status hr__model_open(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *user, model *m, hr_error *err)

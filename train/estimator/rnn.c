@@ -258,6 +258,7 @@ static hr_estimator *new_rnn(const void *given, hr_head *head)
     }
     hr_estimator *e = hr_estimator_new(rnn_fn, m, .model_dir = o.model_dir, .config = o.config, .user_free = free_rnn,
                                        .prepare = rnn_input);
+    if (e) e->columns = m->all;
     if (e) hr__estimator_refuse(e, lacks, head);
     return e;
 }

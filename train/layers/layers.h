@@ -54,6 +54,20 @@ HR_API hr_features *hr_features_from_examples_with(hr_node serialized, hr_column
 #define hr_features_from_examples(...)                                                                                 \
     HR_CALL2_(hr_features_from_examples_with, hr_parse_example_spec_opts, __VA_ARGS__,                                 \
               .struct_size = sizeof(hr_parse_example_spec_opts))
+/* A feature that a graph is given without an Example around it. */
+typedef struct hr_given_feature {
+    const char *name;             /* as columns know it */
+    hr_node values;               /* of each row */
+    hr_node indices, dense_shape; /* of a sparse one, int64 [n, 2] and [2], whose values are [n]; else none */
+} hr_given_feature;
+/* The same of such features: a dense one of one value or list a row. Where columns read lists of any length, those of a
+ * dense one are ended by what is missing, "" or -1, as in TensorFlow. HR_NOT_FOUND, "layers.feature": a column reads a
+ * feature that is not given. */
+HR_API hr_features *hr_features_from_values_with(hr_graph *g, const hr_given_feature *given, int count,
+                                                 hr_column_list columns, const hr_parse_example_spec_opts *opts);
+#define hr_features_from_values(...)                                                                                   \
+    HR_CALL4_(hr_features_from_values_with, hr_parse_example_spec_opts, __VA_ARGS__,                                   \
+              .struct_size = sizeof(hr_parse_example_spec_opts))
 HR_API void hr_features_free(hr_features *features); /* NULL: nothing */
 
 /* The graph of the features (borrows), and whether they have a component of that name. */

@@ -92,7 +92,12 @@ static hr_status tile_shape(hr_infer *s, hr_error *err)
     const hr_tensor *value = hr_infer_value(s, 1);
     if (known_length(s->input[1], s->input[0].rank)) return hr_infer_refuse(s, err, "a multiple for each dimension");
     if (s->input[0].rank >= 0 && value) return tiled(s->input[0], value, &s->output[0], err);
-    s->output[0] = hr_shape_of_rank(s->input[0].rank);
+    const hr_shape in = s->input[0];
+    hr_shape times, *out = &s->output[0];
+    *out = hr_shape_of_rank(in.rank);
+    if (in.rank < 0 || !hr_infer_numbers(s, 1, &times) || times.rank != in.rank) return HR_OK;
+    for (int i = 0; i < in.rank; i++)
+        if (in.dims[i] >= 0 && times.dims[i] >= 0) HR_TRY(hr_dim_mul(in.dims[i], times.dims[i], &out->dims[i], err));
     return HR_OK;
 }
 

@@ -2,6 +2,7 @@
  * Losses, weights and slots come from our own training; evaluation and predictions are those of TensorFlow's final
  * weights. */
 #include "tests/feature_columns/case_columns.h"
+#include "tests/train/estimator/case_heads.h"
 #include "tests/train/estimator/case_models.h"
 #include <headrace/checkpoint.h>
 #include <headrace/heads.h>
@@ -263,92 +264,6 @@ static const char *what_is_missing(const cJSON *json, const cJSON *params)
 
 /* ---- building ---- */
 
-enum { MAX_WORDS = 16 };
-/* The options of a head, and what they point to. */
-typedef struct head_options {
-    hr_head_opts o;
-    hr_reduction reduction;
-    const char *words[MAX_WORDS];
-    float thresholds[MAX_WORDS];
-    int64_t classes[MAX_WORDS];
-} head_options;
-
-static bool reduction_of(const cJSON *params, hr_reduction *out)
-{
-    static const struct {
-        const char *name;
-        hr_reduction reduction;
-    } known[] = {{"sum", HR_REDUCTION_SUM},
-                 {"sum_over_batch_size", HR_SUM_OVER_BATCH_SIZE},
-                 {"weighted_mean", HR_REDUCTION_MEAN},
-                 {"weighted_sum_by_nonzero_weights", HR_SUM_BY_NONZERO_WEIGHTS}};
-    const char *name = golden_text(params, "loss_reduction", "");
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(name, known[i].name) != 0) continue;
-        *out = known[i].reduction;
-        return true;
-    }
-    return false;
-}
-
-/* Of the estimator's params, or of the head given. */
-static void read_head(const cJSON *p, bool v1, head_options *h)
-{
-    const cJSON *at;
-    *h = (head_options){.o = {.struct_size = sizeof h->o, .v1 = v1}};
-    if (reduction_of(p, &h->reduction)) h->o.loss_reduction = &h->reduction;
-    h->o.weight_column = golden_get(p, "weight_column") ? golden_text(p, "weight_column", "") : NULL;
-    h->o.name = golden_get(p, "name") ? golden_text(p, "name", "") : NULL;
-    h->o.label_dimension = golden_int(p, "label_dimension", 0);
-    cJSON_ArrayForEach(at, golden_get(p, "label_vocabulary")) if (h->o.label_vocabulary.count < MAX_WORDS)
-        h->words[h->o.label_vocabulary.count++] = at->valuestring;
-    cJSON_ArrayForEach(at, golden_get(p, "thresholds")) if (h->o.threshold_count < MAX_WORDS)
-        h->thresholds[h->o.threshold_count++] = (float)golden_number_double(at);
-    cJSON_ArrayForEach(at, golden_get(p, "classes_for_class_based_metrics")) if (h->o.metric_class_count < MAX_WORDS)
-        h->classes[h->o.metric_class_count++] = golden_number_int64(at);
-    h->o.metric_classes = h->classes;
-    h->o.label_vocabulary.strings = h->words;
-    h->o.thresholds = h->thresholds;
-}
-
-static hr_head *named_head(const cJSON *head, bool v1)
-{
-    head_options h;
-    const char *name = golden_text(head, "head", "");
-    read_head(head, v1, &h);
-    if (strcmp(name, "PoissonRegressionHead") == 0) return hr_poisson_regression_head_with(&h.o);
-    if (strcmp(name, "LogisticRegressionHead") == 0) return hr_logistic_regression_head_with(&h.o);
-    if (strcmp(name, "RegressionHead") == 0) return hr_regression_head_with(&h.o);
-    if (strcmp(name, "MultiClassHead") == 0) return hr_multi_class_head_with(golden_int(head, "n_classes", 0), &h.o);
-    if (strcmp(name, "MultiLabelHead") == 0) return hr_multi_label_head_with(golden_int(head, "n_classes", 0), &h.o);
-    return hr_binary_class_head_with(&h.o);
-}
-
-static hr_head *multi_head(const cJSON *head, bool v1)
-{
-    hr_head *part[MAX_WORDS];
-    float weight[MAX_WORDS];
-    int parts = 0, weights = 0;
-    const cJSON *at;
-    cJSON_ArrayForEach(at, golden_get(head, "heads")) if (parts < MAX_WORDS) part[parts++] = named_head(at, v1);
-    cJSON_ArrayForEach(at, golden_get(head, "head_weights")) if (weights < MAX_WORDS) weight[weights++] =
-        (float)golden_number_double(at);
-    return hr_multi_head(((hr_head_list){part, parts}), .head_weights = weights == parts ? weight : NULL);
-}
-
-/* The head that an estimator is given, or that its params stand for. */
-static hr_head *head_of(const estimator_run *run, const char *rest)
-{
-    head_options h;
-    const cJSON *head = golden_get(run->json, "head");
-    const int64_t classes = golden_int(run->params, "n_classes", 2);
-    if (head && golden_get(head, "heads")) return multi_head(head, is_v1(run->json));
-    if (head) return named_head(head, is_v1(run->json));
-    read_head(run->params, is_v1(run->json), &h);
-    if (strcmp(rest, "Regressor") == 0) return hr_regression_head_with(&h.o);
-    return classes > 2 ? hr_multi_class_head_with(classes, &h.o) : hr_binary_class_head_with(&h.o);
-}
-
 static bool read_optimizers(estimator_run *run, network_kind kind, hr_optimizer **linear, hr_optimizer **dnn)
 {
     const cJSON *p = run->params, *one = golden_get(p, "optimizer");
@@ -379,7 +294,7 @@ static hr_estimator *by_name(const estimator_run *run, network_kind kind, const 
                              const hr_head_estimator_opts *from)
 {
     head_options h;
-    read_head(run->params, from->v1, &h);
+    case_head_options(run->params, from->v1, &h);
     hr_classifier_opts c = {.struct_size = sizeof c};
     hr_regressor_opts r = {.struct_size = sizeof r};
     memcpy(&c, from, offsetof(hr_head_estimator_opts, head));
@@ -525,7 +440,7 @@ static bool build_estimator(estimator_run *run)
         run->estimator = by_name(run, kind, rest, &o);
         return true;
     }
-    o.head = head_of(run, rest);
+    o.head = case_head(run->json, run->params, is_v1(run->json), strcmp(rest, "Regressor") == 0);
     run->estimator = kind != BASELINE
                          ? with_head(kind, &o)
                          : hr_baseline_estimator(.model_dir = "model", .head = o.head, .optimizer = o.linear_optimizer,

@@ -1,5 +1,6 @@
-/* SavedModels that TensorFlow wrote: loaded, looked at, run. */
+/* SavedModels that TensorFlow wrote: loaded, looked at, run; and those of estimators, exported here. */
 #include "tests/golden/golden.h"
+#include "tests/train/saved_model/golden_exports.h"
 #include "train/graph/graph_internal.h"
 #include <headrace/checkpoint.h>
 #include <headrace/saved_model.h>
@@ -305,18 +306,86 @@ static bool files_fit(golden_case *c)
     return true;
 }
 
+/* ---- the same model, exported here ---- */
+
+/* Names of tensors are free. */
+static bool same_tensors(golden_case *c, const char *key, const hr_meta_tensor *a, int count_a, const hr_meta_tensor *b,
+                         int count_b)
+{
+    char theirs[100], ours[100];
+    for (int i = 0; i < count_a; i++) {
+        int k = 0;
+        while (k < count_b && strcmp(a[i].key, b[k].key) != 0) k++;
+        if (k < count_b && a[i].dtype == b[k].dtype && hr_shape_equal(a[i].shape, b[k].shape)) continue;
+        golden_differs(c, "exported: signature '%s': '%s' is %s %s, expected %s %s", key, a[i].key,
+                       k < count_b ? dtype_name(b[k].dtype) : "not there",
+                       k < count_b ? hr_shape_text(b[k].shape, ours, sizeof ours) : "", dtype_name(a[i].dtype),
+                       hr_shape_text(a[i].shape, theirs, sizeof theirs));
+        return false;
+    }
+    if (count_a != count_b) golden_differs(c, "exported: signature '%s' has %d tensors", key, count_b);
+    return count_a == count_b;
+}
+
+static bool same_signatures(golden_case *c, const hr_saved_model *theirs, const hr_saved_model *ours)
+{
+    int count = 0, own = 0;
+    for (const hr_meta_signature *s; (s = hr_meta_graph_signature(hr_saved_model_meta(theirs), count)); count++) {
+        const hr_meta_signature *o = hr_saved_model_signature(ours, s->key);
+        if (!o || strcmp(o->method, s->method) != 0) {
+            golden_differs(c, "exported: signature '%s' is %s", s->key, o ? "of another method" : "not there");
+            return false;
+        }
+        if (!same_tensors(c, s->key, s->inputs, s->input_count, o->inputs, o->input_count) ||
+            !same_tensors(c, s->key, s->outputs, s->output_count, o->outputs, o->output_count))
+            return false;
+    }
+    while (hr_meta_graph_signature(hr_saved_model_meta(ours), own)) own++;
+    if (own == count) return true;
+    golden_differs(c, "exported: %d signatures, expected %d", own, count);
+    return false;
+}
+
+static bool exported_is(golden_case *c, const hr_saved_model *theirs, const char *path)
+{
+    hr_error err;
+    hr_saved_model *ours;
+    if (hr_saved_model_load(path, &ours, &err) != HR_OK) {
+        golden_differs(c, "exported: %s", err.text);
+        return false;
+    }
+    const bool same = same_signatures(c, theirs, ours) && calls_fit(c, ours);
+    hr_saved_model_unref(ours);
+    return same;
+}
+
+static bool export_fits(golden_case *c, const hr_saved_model *theirs)
+{
+    char variables[1200], *path;
+    hr_error err;
+    const cJSON *model = golden_whole(of(c, "model"));
+    golden_whole(of(c, "label")); /* what it was trained by */
+    const bool raw = strcmp(golden_text(c->json, "receiver", ""), "raw") == 0;
+    if (!model) return true;
+    snprintf(variables, sizeof variables, "%s/%s/variables/variables", c->folder, golden_text(c->json, "dir", ""));
+    if (golden_export(c, model, variables, raw, strstr(c->name, "text"), &path, &err) != HR_OK) {
+        golden_differs(c, "exporting: %s", err.text);
+        return false;
+    }
+    const bool same = exported_is(c, theirs, path);
+    hr_free(path);
+    return same;
+}
+
 static golden_result model_fits(golden_case *c, hr_saved_model *m)
 {
     golden_whole(expected(c, "producer"));     /* versions of the file; a graph has that of its writer */
     golden_whole(expected(c, "nodes_needed")); /* says how many `ops_needed` is about */
     golden_whole(expected(c, "object_graph")); /* only TensorFlow 2's loader reads it */
     golden_whole(expected(c, "tf2_loader"));   /* that it agreed */
-    golden_whole(of(c, "model"));              /* what it was made of: of no matter once it is written */
-    golden_whole(of(c, "receiver"));
-    golden_whole(of(c, "label"));
     const bool fits = files_fit(c) && signatures_fit(c, m) && variables_fit(c) &&
                       graph_fits(c, hr_saved_model_graph(m)) && belongings_fit(c, m) && initializer_fits(c, m) &&
-                      calls_fit(c, m);
+                      calls_fit(c, m) && export_fits(c, m);
     return fits ? GOLDEN_AGREES : GOLDEN_DIFFERS;
 }
 

@@ -65,6 +65,13 @@ static void binary_metrics(hr_head_call *c)
     hr_head_threshold_metrics(c, p);
 }
 
+static void binary_exports(hr_head_call *c)
+{
+    hr_head_export_classes(c, hr_spec_predicted(c->model->spec, "probabilities"),
+                           hr_spec_predicted(c->model->spec, "all_classes"));
+    hr_head_export_values(c, c->shared[LOGISTIC]);
+}
+
 static const hr_head_kind binary_kind = {
     .head = HR_HEAD_HEAD,
     .name = "binary_class",
@@ -75,6 +82,7 @@ static const hr_head_kind binary_kind = {
     .metrics = binary_metrics,
     .takes_label = binary_takes,
     .check = binary_check,
+    .exports = binary_exports,
 };
 
 hr_head *hr_binary_class_head_with(const hr_head_opts *opts) { return hr_head_new(&binary_kind, NULL, opts); }

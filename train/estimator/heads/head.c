@@ -454,6 +454,45 @@ static void summarise_loss(const hr_head_call *c, hr_node loss)
     hr_spec_summary(c->model->spec, key_for(c, "average_loss"), hr_div(loss, hr_reduce_sum(each)), false);
 }
 
+/* ---- what is exported ---- */
+
+/* The first one is the default, too. */
+static void head_export(const hr_head_call *c, const char *key, const char *method, const hr_saved_tensor *outputs,
+                        int count)
+{
+    hr_estimator_spec *spec = c->model->spec;
+    if (spec->exports == 0) hr_spec_export(spec, NULL, method, outputs, count);
+    hr_spec_export(spec, key, method, outputs, count);
+}
+
+void hr_head_export_classes(const hr_head_call *c, hr_node scores, hr_node classes)
+{
+    hr_saved_tensor outputs[2];
+    int count = 0;
+    if (!c) return;
+    if (scores.graph) outputs[count++] = HR_SAVED("scores", scores);
+    if (classes.graph) outputs[count++] = HR_SAVED("classes", classes);
+    head_export(c, "classification", HR_CLASSIFY_METHOD, outputs, count);
+}
+
+void hr_head_export_values(const hr_head_call *c, hr_node values)
+{
+    const hr_saved_tensor output = HR_SAVED("outputs", values);
+    if (c) head_export(c, "regression", HR_REGRESS_METHOD, &output, 1);
+}
+
+/* All predictions, after what the kind itself exports; of several heads, the first one's default is that of all. */
+static void export_predictions(const hr_head_call *c)
+{
+    hr_estimator_spec *spec = c->model->spec;
+    hr_saved_tensor all[MAX_NAMED];
+    if (c->head->kind->build && spec->exports > 0)
+        hr_spec_export(spec, NULL, spec->export[0].method, spec->exported + spec->export[0].first,
+                       spec->export[0].count);
+    for (int i = 0; i < spec->predictions; i++) all[i] = HR_SAVED(spec->prediction[i].name, spec->prediction[i].node);
+    head_export(c, "predict", HR_PREDICT_METHOD, all, spec->predictions);
+}
+
 /* What a head of its own kind makes: its loss, reduced. */
 static hr_node build_loss(hr_head_call *c)
 {
@@ -476,7 +515,11 @@ static hr_node build_any(hr_head *h, const hr_model_call *model, hr_node logits)
     const hr_error *wrong = hr_head_error(h);
     if (wrong) return hr_node_fail(model->graph, wrong->code, wrong->kind, "%s", wrong->text);
     hr_head_call c = {.head = h, .model = model, .logits = logits};
-    return h->kind->build ? h->kind->build(&c) : build_loss(&c);
+    const hr_node loss = h->kind->build ? h->kind->build(&c) : build_loss(&c);
+    if (model->mode != HR_MODE_PREDICT) return loss;
+    if (h->kind->exports) h->kind->exports(&c);
+    export_predictions(&c);
+    return loss;
 }
 
 hr_node hr_head_build(hr_head *h, const hr_model_call *model, hr_node logits)
@@ -506,6 +549,11 @@ static void pass_on(hr_head *h, const hr_estimator_spec *from, hr_estimator_spec
 {
     for (int i = 0; i < from->predictions; i++)
         hr_spec_prediction(to, part_key(h, from->prediction[i].name), from->prediction[i].node);
+    for (int i = 0; i < from->exports; i++) {
+        const bool first = strcmp(from->export[i].key, "serving_default") == 0;
+        hr_spec_export(to, first ? keep_key(h, h->opts.name ? h->opts.name : "") : part_key(h, from->export[i].key),
+                       from->export[i].method, from->exported + from->export[i].first, from->export[i].count);
+    }
     for (int i = 0; i < from->metrics; i++) hr_spec_metric(to, from->metric[i].name, from->metric[i].metric);
     for (int i = 0; i < from->summaries; i++)
         hr_spec_summary(to, from->summary[i].tag, from->summary[i].node, from->summary[i].histogram);

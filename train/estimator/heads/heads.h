@@ -129,6 +129,9 @@ typedef struct hr_head_kind {
     hr_head *const *(*parts)(const hr_head *head, int *count);
     hr_node (*build)(hr_head_call *c); /* of such a head, instead of predictions to metrics: gives the loss */
     void (*clear)(void *state);        /* frees what the state has. NULL: nothing */
+    /* After the predictions of a model that is exported: what signatures give besides all predictions, by
+     * hr_head_export_classes and hr_head_export_values; the first is the default. NULL: nothing. */
+    void (*exports)(hr_head_call *c);
 } hr_head_kind;
 
 #define HR_HEAD_HEAD                                                                                                   \
@@ -144,6 +147,10 @@ HR_API hr_head *hr_head_new(const hr_head_kind *kind, const void *state, const h
 HR_API hr_node hr_head_build_part(hr_head *part, const hr_model_call *call, hr_node logits);
 HR_API const void *hr_head_state(const hr_head *head);
 HR_API const hr_head_opts *hr_head_options(const hr_head *head); /* the head's copy */
+/* The signature "classification": scores float [n, k], classes string [n, k]; one of them may be no node. The signature
+ * "regression": values float [n, k]. */
+HR_API void hr_head_export_classes(const hr_head_call *c, hr_node scores, hr_node classes);
+HR_API void hr_head_export_values(const hr_head_call *c, hr_node values);
 /* A metric, with the head's name after its key, which is copied. */
 HR_API void hr_head_metric(const hr_head_call *c, const char *key, hr_metric metric);
 /* The predictions of `classes` classes by their probabilities [n, classes]: probabilities, class_ids, classes,

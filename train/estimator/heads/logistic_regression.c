@@ -26,6 +26,8 @@ static bool logistic_takes(const hr_head *head, double label, char *expected, si
     return label >= 0 && label <= 1;
 }
 
+static void logistic_exports(hr_head_call *c) { hr_head_export_values(c, c->shared[0]); }
+
 static const hr_head_kind logistic_kind = {
     .head = HR_HEAD_HEAD,
     .name = "logistic_regression",
@@ -34,6 +36,7 @@ static const hr_head_kind logistic_kind = {
     .losses = logistic_losses,
     .metrics = logistic_metrics,
     .takes_label = logistic_takes,
+    .exports = logistic_exports,
 };
 
 hr_head *hr_logistic_regression_head_with(const hr_head_opts *opts) { return hr_head_new(&logistic_kind, NULL, opts); }

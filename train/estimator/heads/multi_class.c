@@ -61,6 +61,12 @@ static void multi_metrics(hr_head_call *c)
                    hr_metric_accuracy(c->labels, c->shared[CLASS_IDS], .weights = w, .name = "accuracy"));
 }
 
+static void multi_exports(hr_head_call *c)
+{
+    hr_head_export_classes(c, hr_spec_predicted(c->model->spec, "probabilities"),
+                           hr_spec_predicted(c->model->spec, "all_classes"));
+}
+
 static const hr_head_kind multi_kind = {
     .head = HR_HEAD_HEAD,
     .name = "multi_class",
@@ -73,6 +79,7 @@ static const hr_head_kind multi_kind = {
     .metrics = multi_metrics,
     .takes_label = multi_takes,
     .check = multi_check,
+    .exports = multi_exports,
 };
 
 hr_head *hr_multi_class_head_with(int64_t n_classes, const hr_head_opts *opts)

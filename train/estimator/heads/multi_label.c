@@ -75,6 +75,11 @@ static void multi_label_metrics(hr_head_call *c)
     for (int i = 0; i < o->metric_class_count; i++) class_metrics(c, o->metric_classes[i]);
 }
 
+static void multi_label_exports(hr_head_call *c)
+{
+    hr_head_export_classes(c, c->shared[PROBABILITIES], hr_spec_predicted(c->model->spec, "classes"));
+}
+
 static const hr_head_kind multi_label_kind = {
     .head = HR_HEAD_HEAD,
     .name = "multi_label",
@@ -86,6 +91,7 @@ static const hr_head_kind multi_label_kind = {
     .metrics = multi_label_metrics,
     .takes_label = multi_label_takes,
     .check = multi_label_check,
+    .exports = multi_label_exports,
 };
 
 hr_head *hr_multi_label_head_with(int64_t n_classes, const hr_head_opts *opts)

@@ -22,6 +22,8 @@ static bool poisson_takes(const hr_head *head, double label, char *expected, siz
     return label >= 0;
 }
 
+static void poisson_exports(hr_head_call *c) { hr_head_export_values(c, c->shared[0]); }
+
 static const hr_head_kind poisson_kind = {
     .head = HR_HEAD_HEAD,
     .name = "poisson_regression",
@@ -31,6 +33,7 @@ static const hr_head_kind poisson_kind = {
     .losses = poisson_losses,
     .metrics = poisson_metrics,
     .takes_label = poisson_takes,
+    .exports = poisson_exports,
 };
 
 hr_head *hr_poisson_regression_head_with(const hr_head_opts *opts) { return hr_head_new(&poisson_kind, NULL, opts); }

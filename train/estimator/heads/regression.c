@@ -9,6 +9,8 @@ static hr_node regression_losses(hr_head_call *c) { return hr_squared_difference
 
 static void regression_metrics(hr_head_call *c) { hr_head_regression_metrics(c, c->logits); }
 
+static void regression_exports(hr_head_call *c) { hr_head_export_values(c, c->logits); }
+
 static const hr_head_kind regression_kind = {
     .head = HR_HEAD_HEAD,
     .name = "regression",
@@ -17,6 +19,7 @@ static const hr_head_kind regression_kind = {
     .predictions = regression_predictions,
     .losses = regression_losses,
     .metrics = regression_metrics,
+    .exports = regression_exports,
 };
 
 hr_head *hr_regression_head_with(const hr_head_opts *opts) { return hr_head_new(&regression_kind, NULL, opts); }
