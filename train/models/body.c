@@ -57,7 +57,7 @@ static bool body_has(hr__body *b, const char *name) { return hr__map_find(&b->na
 static hr_status body_name(hr__body *b, hr_layer *layer, hr_error *err)
 {
     char base[BODY_NAME], name[BODY_NAME + 16];
-    const bool input = layer->kind == &hr__input_kind;
+    const bool input = layer->input;
     if (!layer->name) {
         if (input)
             (void)snprintf(base, sizeof base, "input");
@@ -82,7 +82,7 @@ static hr_status body_name(hr__body *b, hr_layer *layer, hr_error *err)
 /* Layers of a model within this one are now in its scope. */
 static hr_status body_rescope(hr_layer *layer, const char *around)
 {
-    hr_model *inner = hr__layer_model(layer);
+    hr_model *inner = layer->model;
     char text[2 * BODY_NAME];
     if (!inner) return HR_OK;
     for (int i = 0; i < inner->body->layers.count; i++) {
@@ -177,7 +177,7 @@ hr_status hr__body_needed(hr__body *b, const int *inputs, int input_count, const
     for (int i = b->calls.count - 1; i >= 0 && st == HR_OK; i--) {
         const hr__call *c = &b->calls.at[i];
         for (int k = 0; k < c->outputs; k++) call[i] |= value[c->first + k];
-        if (call[i] && c->layer->kind == &hr__input_kind)
+        if (call[i] && c->layer->input)
             st = hr_fail(err, HR_INVALID_ARGUMENT, "models.disconnected",
                          "model: the outputs depend on the input '%.60s', which is not among the model's inputs",
                          c->layer->name);
@@ -225,12 +225,38 @@ hr_status hr__body_replay(hr__body *b, hr_graph *g, const int *outputs, int coun
 
 /* ---- the session ---- */
 
-/* The weights that a model within this one had before it was put into it. */
+/* The values that `part`, a model within that of the session `from`, had before it became a part of `to`. Its names had
+ * no prefix then. */
+static hr_status move_values(hr__body *from, const hr__body *part, hr__body *to, size_t prefix, hr_error *err)
+{
+    hr_tensor value;
+    for (int i = 0; i < part->layers.count; i++) {
+        const hr_layer *layer = part->layers.at[i];
+        if (layer->model) HR_TRY(move_values(from, layer->model->body, to, prefix, err));
+        for (int k = 0; k < layer->variables.count; k++) {
+            const char *name = layer->variables.at[k].name;
+            const hr_variable_info *had = hr_variable_named(from->graph, name + prefix);
+            const hr_variable_info *has = hr_variable_named(to->graph, name);
+            if (!had || !has) continue;
+            HR_TRY(hr_session_get(from->session, had->handle, &value, err));
+            const hr_status st = hr_session_set(to->session, has->handle, &value, err);
+            hr_tensor_clear(&value);
+            HR_TRY(st);
+        }
+    }
+    return HR_OK;
+}
+
+/* The weights that models within this one had before they were put into it. */
 static hr_status body_move_weights(hr__body *b, hr_error *err)
 {
     for (int i = 0; i < b->layers.count; i++) {
-        hr_model *inner = hr__layer_model(b->layers.at[i]);
-        if (inner && inner->body->session) HR_TRY(hr__model_move_weights(inner, b->layers.at[i], b, err));
+        const hr_layer *layer = b->layers.at[i];
+        hr__body *inner = layer->model ? layer->model->body : NULL;
+        if (!inner || !inner->session) continue;
+        HR_TRY(move_values(inner, inner, b, strlen(layer->scope) + 1, err));
+        hr_session_free(inner->session);
+        inner->session = NULL;
     }
     return HR_OK;
 }

@@ -141,9 +141,19 @@ static void freeze_now(hr_model *m, bool frozen)
     for (int i = 0; i < m->body->layers.count; i++) {
         hr_layer *layer = m->body->layers.at[i];
         layer->frozen_now = frozen || layer->frozen;
-        if (hr__layer_model(layer)) freeze_now(hr__layer_model(layer), layer->frozen_now);
+        if (layer->model) freeze_now(layer->model, layer->frozen_now);
     }
     for (int i = 0; i < m->pending.count; i++) m->pending.at[i]->frozen_now = m->pending.at[i]->frozen;
+}
+
+/* By its name. Keras 2.15 does not know all of them as strings. */
+static hr_optimizer *optimizer_named(const hr_compile_opts *o)
+{
+    static const char *const unknown[] = {"adamw", "adafactor", "lion"};
+    const char *name = o->optimizer_name ? o->optimizer_name : "rmsprop";
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown && o->tf_compat; i++)
+        if (strcmp(name, unknown[i]) == 0) name = "";
+    return hr_optimizer_named(name, NULL, 0, HR_KERAS_OPTIMIZERS);
 }
 
 hr_status hr_compile_with(hr_model *m, const hr_compile_opts *opts)
@@ -154,11 +164,14 @@ hr_status hr_compile_with(hr_model *m, const hr_compile_opts *opts)
         hr_optimizer_free(o.optimizer);
         return HR_INVALID_ARGUMENT;
     }
-    hr__compiled c = {.optimizer = o.optimizer ? o.optimizer : hr_rmsprop(0.001f, .keras = true),
+    hr__compiled c = {.optimizer = o.optimizer ? o.optimizer : optimizer_named(&o),
                       .schedule = o.schedule,
                       .schedule_user = o.schedule_user,
                       .tf_compat = o.tf_compat};
     hr_status st = hr__model_begin(m, &err);
+    if (st == HR_OK && o.optimizer && o.optimizer_name)
+        st = hr_fail(&err, HR_INVALID_ARGUMENT, "models.optimizer",
+                     "compile: expected .optimizer or .optimizer_name, got both");
     if (st == HR_OK && hr_optimizer_error(c.optimizer)) {
         err = *hr_optimizer_error(c.optimizer);
         st = err.code;

@@ -17,7 +17,7 @@ static hr_node input_call(hr_layer_call *c, void *config)
     return hr_placeholder(c->graph, o->dtype, o->shape, .name = hr_layer_name(c->layer));
 }
 
-const hr_layer_kind hr__input_kind = {
+static const hr_layer_kind input_kind = {
     .head = HR_LAYER_HEAD, .name = "InputLayer", .config_size = sizeof(input_config), .call = input_call};
 
 /* ---- the object ---- */
@@ -57,29 +57,6 @@ void hr_model_free(hr_model *m)
     hr_free(m);
 }
 
-const char *hr_model_name(const hr_model *m) { return m ? m->name : ""; }
-
-const hr_error *hr_model_error(const hr_model *m)
-{
-    if (!m) return NULL;
-    if (m->body->error.code != HR_OK) return &m->body->error;
-    return m->error.code != HR_OK ? &m->error : NULL;
-}
-
-hr_status hr__model_failed(hr_model *m, const hr_error *err)
-{
-    m->error = *err;
-    return err->code;
-}
-
-hr_status hr__model_begin(hr_model *m, hr_error *err)
-{
-    memset(&m->error, 0, sizeof m->error);
-    if (m->body->error.code == HR_OK) return HR_OK;
-    *err = m->body->error;
-    return err->code;
-}
-
 /* ---- construction ---- */
 
 static hr_symbol symbol_failed(hr_model *m) { return (hr_symbol){m, -1, -1}; }
@@ -103,7 +80,8 @@ hr_symbol hr_model_input_with(hr_model *m, hr_shape shape, const hr_model_input_
     config.shape.rank = shape.rank + 1;
     config.shape.dims[0] = o.batch_size ? o.batch_size : -1;
     for (int i = 0; i < shape.rank; i++) config.shape.dims[i + 1] = shape.dims[i];
-    hr_layer *layer = hr_layer_new(&hr__input_kind, &config, &(hr_layer_common){.name = o.name});
+    hr_layer *layer = hr_layer_new(&input_kind, &config, &(hr_layer_common){.name = o.name});
+    layer->input = layer->error.code == HR_OK;
     if (hr__body_take(m->body, layer) != HR_OK) return symbol_failed(m);
     const int value = hr__body_call(m->body, layer, NULL, 0);
     int *place = value >= 0 ? HR__LIST_ADD(&m->inputs) : NULL;
@@ -257,7 +235,7 @@ static hr_status model_check(const void *config, hr_error *err)
         inner->name, HR_MAX_LAYER_OUTPUTS);
 }
 
-const hr_layer_kind hr__model_kind = {
+static const hr_layer_kind model_kind = {
     .head = HR_LAYER_HEAD,
     .name = "Functional",
     .config_size = sizeof(hr_model *),
@@ -270,10 +248,7 @@ const hr_layer_kind hr__model_kind = {
 hr_layer *hr_model_layer(hr_model *inner, const char *name)
 {
     if (!inner) return hr_layer_new(NULL, NULL, NULL);
-    return hr_layer_new(&hr__model_kind, &inner, &(hr_layer_common){.name = name ? name : inner->name});
-}
-
-hr_model *hr__layer_model(const hr_layer *layer)
-{
-    return layer->kind == &hr__model_kind ? *(hr_model **)layer->config : NULL;
+    hr_layer *layer = hr_layer_new(&model_kind, &inner, &(hr_layer_common){.name = name ? name : inner->name});
+    layer->model = layer->error.code == HR_OK ? inner : NULL;
+    return layer;
 }

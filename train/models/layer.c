@@ -230,7 +230,7 @@ static bool layer_inputs_fit(placing *p)
 {
     const hr_layer_kind *kind = p->call.layer->kind;
     hr_layer_call *c = &p->call;
-    const int most = kind == &hr__input_kind ? 0 : kind->max_inputs ? kind->max_inputs : 1;
+    const int most = c->layer->input ? 0 : kind->max_inputs ? kind->max_inputs : 1;
     char text[128];
     if ((kind->traits & HR_LAYER_MERGES) ? c->inputs < 2 : c->inputs > most) {
         hr_layer_fail(c, "models.inputs", "expected %s, got %d",
@@ -341,14 +341,14 @@ int hr__layer_place(hr_layer *layer, hr_graph *g, const hr__at *inputs, int coun
                           .training = training,
                           .frozen = layer->frozen_now},
                  .owner = layer,
-                 .recording = !layer->called && !hr__layer_model(layer)};
+                 .recording = !layer->called && !layer->model};
     for (int i = 0; i < count; i++) {
         nodes[i] = inputs[i].node;
         masks[i] = inputs[i].mask;
     }
     layer_split_scope(layer, &p);
     const int before = hr_graph_variables(g);
-    const bool scoped = !hr__layer_model(layer); /* the layers of a model have their own */
+    const bool scoped = !layer->model; /* the layers of a model have their own */
     if (scoped) hr_variable_scope(g, p.around, .reuse = HR_AUTO_REUSE);
     layer_run(&p);
     if (!hr_graph_error(g)) layer_add_activity(layer, &p.call);

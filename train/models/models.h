@@ -214,8 +214,9 @@ typedef hr_node hr_schedule_fn(hr_node step, void *user);
 
 typedef struct hr_compile_opts {
     size_t struct_size;
-    hr_optimizer *optimizer;  /* default: hr_rmsprop(0.001f, .keras = true). Taken */
-    hr_schedule_fn *schedule; /* the learning rate in place of the optimizer's number */
+    hr_optimizer *optimizer;    /* default: RMSprop. Taken */
+    const char *optimizer_name; /* or by name, with Keras's defaults: "adam", "rmsprop" */
+    hr_schedule_fn *schedule;   /* the learning rate in place of the optimizer's number */
     void *schedule_user;
     const char *loss;    /* of every output, by name; a class's name or a function's, as hr_keras_loss */
     bool from_logits;    /* of that loss */
@@ -358,6 +359,10 @@ HR_API hr_status hr_reset_states(hr_model *m);
 HR_API hr_status hr_model_learning_rate(hr_model *m, double *rate);
 HR_API hr_status hr_model_set_learning_rate(hr_model *m, double rate);  /* refused under a schedule, "models.rate" */
 HR_API hr_status hr_model_iterations(hr_model *m, int64_t *iterations); /* steps since hr_compile */
+/* The variables that the optimizer has, from its first step on: how many, and each by number. Lends *name, such as
+ * "Adam/m/dense/kernel", and gives *out. */
+HR_API int hr_model_optimizer_variables(hr_model *m);
+HR_API hr_status hr_model_optimizer_variable(hr_model *m, int i, const char **name, hr_tensor *out);
 
 /* ---- files ---- */
 

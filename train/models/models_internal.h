@@ -43,12 +43,11 @@ struct hr_layer {
     bool called;
     hr_shape output_shape;
     bool frozen_now; /* as it was at hr_compile */
+    bool input;      /* stands for an input of the model */
+    hr_model *model; /* that is within it; NULL: none */
 };
 
 void hr__layer_free(hr_layer *layer); /* NULL: nothing */
-extern const hr_layer_kind hr__input_kind, hr__model_kind;
-/* The model within a layer of that kind; NULL: another kind. */
-hr_model *hr__layer_model(const hr_layer *layer);
 
 /* ---- the body of a model: its layers, what they were called with, its weights (body.c) ---- */
 
@@ -178,9 +177,6 @@ hr_status hr__model_built(hr_model *m, hr_shape shape, hr_dtype dtype, hr_error 
 /* The layers in Keras's order, and the names of the outputs. */
 hr_status hr__model_order(hr_model *m, hr_error *err);
 
-/* The values that a model had before it became a layer are given to the session of the body that it is in now; its own
- * session ends. */
-hr_status hr__model_move_weights(hr_model *inner, const hr_layer *as, hr__body *b, hr_error *err);
 /* Calls `fn` for each weight in the order of get_weights, those within models, too; another answer than HR_OK ends it. */
 typedef hr_status hr__weight_fn(void *user, hr_layer *layer, hr__layer_variable *weight, bool frozen);
 hr_status hr__each_weight(hr_model *m, hr__weight_fn *fn, void *user);

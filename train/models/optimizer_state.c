@@ -104,6 +104,42 @@ hr_status hr_model_iterations(hr_model *m, int64_t *iterations)
     return st == HR_OK ? st : hr__model_failed(m, &err);
 }
 
+/* Variable `wanted` of those that the graph of the training has besides weights and metrics; *count of them. */
+static const hr_variable_info *optimizer_variable(hr_model *m, int wanted, int *count)
+{
+    const hr_variable_info *found = NULL;
+    *count = 0;
+    for (int i = 0; m->train && i < hr_graph_variables(m->train->graph); i++) {
+        const hr_variable_info *v = hr_graph_variable(m->train->graph, i);
+        if ((v->sets & HR_LOCAL_VARIABLES) || hr_variable_named(m->body->graph, v->name)) continue;
+        if ((*count)++ == wanted) found = v;
+    }
+    return found;
+}
+
+int hr_model_optimizer_variables(hr_model *m)
+{
+    int count = 0;
+    if (m) (void)optimizer_variable(m, -1, &count);
+    return count;
+}
+
+hr_status hr_model_optimizer_variable(hr_model *m, int i, const char **name, hr_tensor *out)
+{
+    hr_error err = {0};
+    int count;
+    if (!m || !name || !out) return HR_INVALID_ARGUMENT;
+    const hr_variable_info *v = optimizer_variable(m, i, &count);
+    hr_status st = hr__model_begin(m, &err);
+    if (st == HR_OK && !v)
+        st = hr_fail(&err, HR_INVALID_ARGUMENT, "models.argument",
+                     "model '%.60s': expected a variable of the optimizer from 0 to %d, got %d", m->name, count - 1, i);
+    if (st == HR_OK) st = hr_session_get(m->train->session, v->handle, out, &err);
+    if (st != HR_OK) return hr__model_failed(m, &err);
+    *name = v->name;
+    return HR_OK;
+}
+
 hr_status hr__optimizer_end(hr__function *f, hr_error *err)
 {
     const hr_node overwrite = hr_target(f->averages);

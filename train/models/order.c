@@ -77,7 +77,7 @@ static hr_status order_layers(hr_model *m, const walk *w, hr_error *err)
     const int count = w->b->layers.count;
     for (int i = 0; i < count; i++) {
         hr_layer *layer = w->b->layers.at[i];
-        if (w->met[i] < 0 || (!m->functional && layer->kind == &hr__input_kind)) continue;
+        if (w->met[i] < 0 || (!m->functional && layer->input)) continue;
         hr_layer **place = HR__LIST_ADD(&m->order);
         if (!place) return hr_no_memory(err, "a model");
         int at = m->order.count - 1;
@@ -155,7 +155,7 @@ static hr_status each_weight(hr_model *m, hr__weight_fn *fn, void *user, bool fr
 {
     for (int i = 0; i < m->order.count; i++) {
         hr_layer *layer = m->order.at[i];
-        hr_model *inner = hr__layer_model(layer);
+        hr_model *inner = layer->model;
         const bool still = frozen || layer->frozen;
         if (inner) HR_TRY(each_weight(inner, fn, user, still));
         for (int trained = 1; trained >= 0; trained--)

@@ -1,4 +1,4 @@
-/* The weights of a model: listed, read, set, and moved with a model that becomes a layer. */
+/* The weights of a model: listed, read, set. */
 #include "train/models/models_internal.h"
 
 #include <string.h>
@@ -101,35 +101,4 @@ hr_status hr_set_weights(hr_model *m, const hr_tensor *weights, int count, hr_er
                        m->name, expected, count);
     HR_TRY(hr__each_weight(m, weight_set_step, &(weight_set){.m = m, .values = weights, .err = err}));
     return hr__each_weight(m, weight_set_step, &(weight_set){.m = m, .values = weights, .write = true, .err = err});
-}
-
-/* ---- a model that becomes a layer ---- */
-
-typedef struct weight_move {
-    hr__body *from, *to;
-    size_t prefix;
-    hr_error *err;
-} weight_move;
-
-static hr_status weight_move_step(void *user, hr_layer *layer, hr__layer_variable *weight, bool frozen)
-{
-    weight_move *w = user;
-    hr_tensor value;
-    (void)layer, (void)frozen;
-    const hr_variable_info *from = hr_variable_named(w->from->graph, weight->name + w->prefix);
-    const hr_variable_info *to = hr_variable_named(w->to->graph, weight->name);
-    if (!from || !to) return HR_OK;
-    HR_TRY(hr_session_get(w->from->session, from->handle, &value, w->err));
-    const hr_status st = hr_session_set(w->to->session, to->handle, &value, w->err);
-    hr_tensor_clear(&value);
-    return st;
-}
-
-hr_status hr__model_move_weights(hr_model *inner, const hr_layer *as, hr__body *b, hr_error *err)
-{
-    weight_move w = {inner->body, b, strlen(as->scope) + 1, err};
-    HR_TRY(hr__each_weight(inner, weight_move_step, &w));
-    hr_session_free(inner->body->session);
-    inner->body->session = NULL;
-    return HR_OK;
 }

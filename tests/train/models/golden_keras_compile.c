@@ -47,8 +47,8 @@ static hr_optimizer *optimizer(golden_case *c, const cJSON *json, const cJSON **
     hr_parameter parameters[MOST];
     int count = 0;
     const cJSON *item;
-    (void)c, (void)tf_compat;
-    if (cJSON_IsString(json)) return hr_optimizer_named(json->valuestring, NULL, 0, HR_KERAS_OPTIMIZERS);
+    (void)c;
+    if (!json || cJSON_IsString(json)) return NULL;
     const bool legacy = golden_bool(json, "legacy", false);
     cJSON_ArrayForEach(item, golden_fields(json))
     {
@@ -60,6 +60,8 @@ static hr_optimizer *optimizer(golden_case *c, const cJSON *json, const cJSON **
         parameters[count].name = parameter_name(item->string);
         parameters[count++].value = cJSON_IsBool(item) ? (double)cJSON_IsTrue(item) : golden_number_double(item);
     }
+    if (tf_compat && !legacy && strcmp(golden_text(json, "class", ""), "Nadam") == 0) /* as a graph does it */
+        parameters[count++] = (hr_parameter){"tf_compat", 1};
     return hr_optimizer_named(golden_text(json, "class", ""), parameters, count,
                               legacy ? HR_LEGACY_OPTIMIZERS : HR_KERAS_OPTIMIZERS);
 }
@@ -182,12 +184,14 @@ bool keras_compile(golden_case *c, hr_model *m, const cJSON *json, bool tf_compa
     hr_output_metric metrics[MOST];
     kept k = {0};
     const cJSON *rate = NULL;
-    (void)golden_get(json, "run_eagerly"); /* how Keras ran it */
-    hr_optimizer *o = optimizer(c, golden_get(json, "optimizer"), &rate, tf_compat);
+    const cJSON *named = golden_get(json, "optimizer");
+    const bool graph = !golden_bool(json, "run_eagerly", false); /* Nadam is right when it runs eagerly */
+    hr_optimizer *o = optimizer(c, named, &rate, tf_compat && graph);
     const int loss_count = losses_of(m, golden_get(json, "loss"), golden_get(json, "loss_weights"), losses, &k);
     int metric_count = metrics_of(m, golden_get(json, "metrics"), false, metrics, &k);
     metric_count += metrics_of(m, golden_get(json, "weighted_metrics"), true, metrics + metric_count, &k);
-    (void)hr_compile(m, .optimizer = o, .schedule = rate ? schedule : NULL, .schedule_user = (void *)rate,
-                     .losses = {losses, loss_count}, .metric_list = {metrics, metric_count}, .tf_compat = tf_compat);
+    (void)hr_compile(m, .optimizer = o, .optimizer_name = cJSON_IsString(named) ? named->valuestring : NULL,
+                     .schedule = rate ? schedule : NULL, .schedule_user = (void *)rate, .losses = {losses, loss_count},
+                     .metric_list = {metrics, metric_count}, .tf_compat = tf_compat);
     return true;
 }

@@ -1,8 +1,31 @@
-/* Looking at a model: its layers, inputs and outputs, its graph; states of layers. */
+/* What every call of a model needs: its error, name, layers, inputs and outputs, its graph; states of layers. */
 #include "train/models/models_internal.h"
 
 #include <stdio.h>
 #include <string.h>
+
+const char *hr_model_name(const hr_model *m) { return m ? m->name : ""; }
+
+const hr_error *hr_model_error(const hr_model *m)
+{
+    if (!m) return NULL;
+    if (m->body->error.code != HR_OK) return &m->body->error;
+    return m->error.code != HR_OK ? &m->error : NULL;
+}
+
+hr_status hr__model_failed(hr_model *m, const hr_error *err)
+{
+    m->error = *err;
+    return err->code;
+}
+
+hr_status hr__model_begin(hr_model *m, hr_error *err)
+{
+    memset(&m->error, 0, sizeof m->error);
+    if (m->body->error.code == HR_OK) return HR_OK;
+    *err = m->body->error;
+    return err->code;
+}
 
 int hr_model_layers(const hr_model *m) { return m ? m->built ? m->order.count : m->pending.count : 0; }
 
@@ -72,7 +95,7 @@ static hr_status reset_states(hr_model *m, hr__body *b, hr_error *err)
 {
     for (int i = 0; i < m->body->layers.count; i++) {
         const hr_layer *layer = m->body->layers.at[i];
-        if (hr__layer_model(layer)) HR_TRY(reset_states(hr__layer_model(layer), b, err));
+        if (layer->model) HR_TRY(reset_states(layer->model, b, err));
         for (int k = 0; k < layer->variables.count; k++) {
             const hr_variable_info *v = hr_variable_named(b->graph, layer->variables.at[k].name);
             if (!layer->variables.at[k].state || !v) continue;
