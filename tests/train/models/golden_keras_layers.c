@@ -95,6 +95,7 @@ hr_layer *keras_layer(golden_case *c, const cJSON *json)
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (strcmp(classes[i].class, class) == 0)
             return classes[i].make(c, golden_text(json, "name", NULL), golden_get(json, "config"));
-    golden_not_built(c, "layer %s", class);
-    return NULL;
+    hr_layer *layer = keras_image_layer(c, class, golden_text(json, "name", NULL), golden_get(json, "config"));
+    if (!layer) golden_not_built(c, "layer %s", class);
+    return layer;
 }
