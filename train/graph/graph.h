@@ -185,6 +185,9 @@ HR_API hr_initializer hr_uniform_unit_scaling(double factor, int64_t seed);
  * whichever are fewer. Rank 2 or more. */
 HR_API hr_initializer hr_orthogonal(double gain, int64_t seed);
 HR_API hr_initializer hr_eye(double gain); /* gain on the diagonal of a matrix, also called identity */
+/* The one of that name of Keras, of a function or a class, with Keras's numbers: "glorot_uniform", "HeNormal", "zeros".
+ * NULL: the default. Any other name fails the variable that begins so, "variable.initializer". */
+HR_API hr_initializer hr_initializer_named(const char *name);
 /* Inputs and outputs of a layer with weights of this shape: dimensions before the last two count into both. NaN: a rank
  * that no shape has. */
 HR_API void hr_fans(hr_shape shape, double *fan_in, double *fan_out);

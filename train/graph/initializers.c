@@ -390,3 +390,79 @@ hr_initializer hr_orthogonal(double gain, int64_t seed)
 }
 
 hr_initializer hr_eye(double gain) { return (hr_initializer){.make = make_identity, .a = gain}; }
+
+/* ---- by name ---- */
+
+static hr_initializer initializer_uniform(int64_t seed) { return hr_random_uniform(-0.05, 0.05, seed); }
+static hr_initializer initializer_normal(int64_t seed) { return hr_random_normal(0, 0.05, seed); }
+static hr_initializer initializer_truncated(int64_t seed) { return hr_truncated_normal(0, 0.05, seed); }
+static hr_initializer initializer_orthogonal(int64_t seed) { return hr_orthogonal(1, seed); }
+static hr_initializer initializer_scaled(int64_t seed) { return hr_variance_scaling(1, HR_FAN_IN, HR_TRUNCATED, seed); }
+static hr_initializer initializer_zeros(int64_t seed) { return (void)seed, hr_zeros(); }
+static hr_initializer initializer_ones(int64_t seed) { return (void)seed, hr_ones(); }
+static hr_initializer initializer_identity(int64_t seed) { return (void)seed, hr_eye(1); }
+
+static const struct {
+    const char *name;
+    hr_initializer (*make)(int64_t seed);
+} named_initializers[] = {
+    {"glorot_normal", hr_glorot_normal},
+    {"glorot_uniform", hr_glorot_uniform},
+    {"he_normal", hr_he_normal},
+    {"he_uniform", hr_he_uniform},
+    {"identity", initializer_identity},
+    {"lecun_normal", hr_lecun_normal},
+    {"lecun_uniform", hr_lecun_uniform},
+    {"ones", initializer_ones},
+    {"orthogonal", initializer_orthogonal},
+    {"random_normal", initializer_normal},
+    {"random_uniform", initializer_uniform},
+    {"truncated_normal", initializer_truncated},
+    {"variance_scaling", initializer_scaled},
+    {"zeros", initializer_zeros},
+};
+enum { NAMED_INITIALIZERS = sizeof named_initializers / sizeof *named_initializers };
+
+/* Whether two names are the same but for case and '_': "he_normal" and "HeNormal". */
+static bool same_word(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (*a == '_') a++;
+        while (*b == '_') b++;
+        const char x = *a >= 'A' && *a <= 'Z' ? (char)(*a - 'A' + 'a') : *a;
+        const char y = *b >= 'A' && *b <= 'Z' ? (char)(*b - 'A' + 'a') : *b;
+        if (x != y) return false;
+        if (!x) return true;
+    }
+}
+
+/* `seed` is the number of a name that is near the given one, from 1; 0: none is. */
+static hr_node make_unknown(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_initializer *self)
+{
+    char names[400];
+    size_t n = 0;
+    (void)dtype, (void)shape;
+    if (self->seed > 0)
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "variable.initializer",
+                            "initializer: there is none of that name; did you mean \"%s\"?",
+                            named_initializers[self->seed - 1].name);
+    for (int i = 0; i < NAMED_INITIALIZERS && n < sizeof names; i++)
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "", named_initializers[i].name);
+    return hr_node_fail(g, HR_INVALID_ARGUMENT, "variable.initializer",
+                        "initializer: there is none of that name; expected one of %s", names);
+}
+
+hr_initializer hr_initializer_named(const char *name)
+{
+    const char *names[NAMED_INITIALIZERS];
+    hr_initializer unknown = {.make = make_unknown};
+    if (!name) return (hr_initializer){.make = NULL};
+    for (int i = 0; i < NAMED_INITIALIZERS; i++) {
+        if (same_word(named_initializers[i].name, name)) return named_initializers[i].make(0);
+        names[i] = named_initializers[i].name;
+    }
+    const char *near = hr_suggest(name, names, NAMED_INITIALIZERS);
+    for (int i = 0; i < NAMED_INITIALIZERS && near; i++)
+        if (near == names[i]) unknown.seed = i + 1;
+    return unknown;
+}

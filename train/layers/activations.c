@@ -14,6 +14,9 @@ hr_node hr_softsign_fn(hr_node x) { return hr_softsign(x); }
 
 hr_node hr_leaky_relu_fn(hr_node x) { return hr_leaky_relu(x); }
 hr_node hr_softmax_fn(hr_node x) { return hr_softmax(x); }
+hr_node hr_log_softmax_fn(hr_node x) { return hr_log_softmax(x); }
+hr_node hr_exponential_fn(hr_node x) { return hr_exp(x); }
+hr_node hr_linear_fn(hr_node x) { return x; }
 
 hr_node hr_swish_fn(hr_node x)
 {
@@ -34,14 +37,47 @@ hr_node hr_gelu_fn(hr_node x)
     return y;
 }
 
+hr_node hr_mish_fn(hr_node x)
+{
+    if (!x.graph) return x;
+    hr_name_scope(x.graph, "mish");
+    const hr_node y = hr_mul(x, hr_tanh(hr_softplus(x)));
+    hr_scope_end(x.graph);
+    return y;
+}
+
+hr_node hr_hard_sigmoid_fn(hr_node x)
+{
+    if (!x.graph) return x;
+    hr_name_scope(x.graph, "hard_sigmoid");
+    const hr_node line = hr_add(hr_mul(x, hr_scalar_like(x, 0.2)), hr_scalar_like(x, 0.5));
+    const hr_node y = hr_clip_by_value(line, hr_scalar_like(x, 0), hr_scalar_like(x, 1));
+    hr_scope_end(x.graph);
+    return y;
+}
+
 static const struct {
     const char *name;
     hr_activation_fn *fn;
 } activations[] = {
-    {"elu", hr_elu_fn},           {"gelu", hr_gelu_fn},       {"leaky_relu", hr_leaky_relu_fn},
-    {"relu", hr_relu_fn},         {"relu6", hr_relu6_fn},     {"selu", hr_selu_fn},
-    {"sigmoid", hr_sigmoid_fn},   {"softmax", hr_softmax_fn}, {"softplus", hr_softplus_fn},
-    {"softsign", hr_softsign_fn}, {"swish", hr_swish_fn},     {"tanh", hr_tanh_fn},
+    {"elu", hr_elu_fn},
+    {"exponential", hr_exponential_fn},
+    {"gelu", hr_gelu_fn},
+    {"hard_sigmoid", hr_hard_sigmoid_fn},
+    {"leaky_relu", hr_leaky_relu_fn},
+    {"linear", hr_linear_fn},
+    {"log_softmax", hr_log_softmax_fn},
+    {"mish", hr_mish_fn},
+    {"relu", hr_relu_fn},
+    {"relu6", hr_relu6_fn},
+    {"selu", hr_selu_fn},
+    {"sigmoid", hr_sigmoid_fn},
+    {"silu", hr_swish_fn},
+    {"softmax", hr_softmax_fn},
+    {"softplus", hr_softplus_fn},
+    {"softsign", hr_softsign_fn},
+    {"swish", hr_swish_fn},
+    {"tanh", hr_tanh_fn},
 };
 enum { ACTIVATIONS = sizeof activations / sizeof *activations };
 

@@ -35,6 +35,11 @@ HR_API hr_node hr_leaky_relu_fn(hr_node x); /* with TensorFlow's slope of 0.2 */
 HR_API hr_node hr_swish_fn(hr_node x);      /* x * sigmoid(x), also called silu */
 HR_API hr_node hr_gelu_fn(hr_node x);       /* x / 2 * (1 + erf(x / sqrt(2))) */
 HR_API hr_node hr_softmax_fn(hr_node x);
+HR_API hr_node hr_log_softmax_fn(hr_node x);
+HR_API hr_node hr_hard_sigmoid_fn(hr_node x); /* 0.2 x + 0.5, from 0 to 1 */
+HR_API hr_node hr_exponential_fn(hr_node x);
+HR_API hr_node hr_mish_fn(hr_node x);                           /* x * tanh(softplus(x)) */
+HR_API hr_node hr_linear_fn(hr_node x);                         /* x itself */
 HR_API hr_activation_fn *hr_activation_named(const char *name); /* by name: "relu"; NULL: unknown */
 HR_API const char *hr_activation_name_at(int i);                /* NULL after the last */
 
@@ -332,6 +337,11 @@ HR_API hr_node hr_bidirectional_with(hr_rnn_fn *layer, hr_node x, int64_t units,
 #define hr_swish_fn(...) HR_MADE_(hr_swish_fn(__VA_ARGS__))
 #define hr_gelu_fn(...) HR_MADE_(hr_gelu_fn(__VA_ARGS__))
 #define hr_softmax_fn(...) HR_MADE_(hr_softmax_fn(__VA_ARGS__))
+#define hr_log_softmax_fn(...) HR_MADE_(hr_log_softmax_fn(__VA_ARGS__))
+#define hr_hard_sigmoid_fn(...) HR_MADE_(hr_hard_sigmoid_fn(__VA_ARGS__))
+#define hr_exponential_fn(...) HR_MADE_(hr_exponential_fn(__VA_ARGS__))
+#define hr_mish_fn(...) HR_MADE_(hr_mish_fn(__VA_ARGS__))
+#define hr_linear_fn(...) HR_MADE_(hr_linear_fn(__VA_ARGS__))
 
 #ifdef __cplusplus
 }

@@ -202,6 +202,27 @@ hr_node hr_layer_state(hr_layer_call *c, const char *name, hr_dtype dtype, hr_sh
 void hr_layer_update(hr_layer_call *c, hr_node op) { hr_add_to_collection(c->graph, "update_ops", op); }
 void hr_layer_loss(hr_layer_call *c, hr_node loss) { hr_add_to_collection(c->graph, "regularization_losses", loss); }
 
+hr_node hr_layer_shape(hr_node x, hr_shape shape)
+{
+    hr_node dims[HR_MAX_RANK];
+    const hr_shape of = hr_node_shape(x);
+    bool known = true;
+    if (!hr_node_exists(x)) return x;
+    if (shape.rank != of.rank || shape.rank < 1)
+        return hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "models.rank",
+                            "layer_shape: expected %d dimensions, as the input has, got %d", of.rank, shape.rank);
+    for (int i = 0; i < shape.rank; i++) {
+        if (shape.dims[i] < 0) shape.dims[i] = of.dims[i];
+        known &= shape.dims[i] >= 0;
+    }
+    if (known) return hr_shape_const(x.graph, shape);
+    const hr_node all = hr_shape_of(x);
+    for (int i = 0; i < shape.rank; i++)
+        dims[i] = shape.dims[i] >= 0 ? hr_scalar(x.graph, HR_INT32, (double)shape.dims[i])
+                                     : hr_strided_slice(all, {.at = HR_I64(i)});
+    return hr_stack(dims, shape.rank, 0);
+}
+
 const char *hr_activation_kept(const char *activation)
 {
     for (int i = 0; activation && hr_activation_name_at(i); i++)

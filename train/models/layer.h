@@ -26,10 +26,9 @@ typedef struct hr_layer hr_layer;
 
 /* What models must know of a kind. */
 typedef enum hr_layer_traits {
-    HR_LAYER_MERGES = 1,      /* takes two inputs or more; others take one, unless .max_inputs says so */
-    HR_LAYER_KEEPS_MASK = 2,  /* its output has the mask of its input. Default: it has none */
-    HR_LAYER_READS_BATCH = 4, /* needs to know the number of rows of a batch: it has states between batches */
-    HR_LAYER_TAKES_IDS = 8,   /* whole numbers stay what they are, such as those of an embedding */
+    HR_LAYER_MERGES = 1,     /* takes two inputs or more; others take one, unless .max_inputs says so */
+    HR_LAYER_KEEPS_MASK = 2, /* its output has the mask of its input. Default: it has none */
+    HR_LAYER_TAKES_IDS = 4,  /* whole numbers stay what they are, such as those of an embedding */
 } hr_layer_traits;
 
 /* One call of a layer: what it reads, and where it says what it made. */
@@ -127,6 +126,8 @@ HR_API hr_node hr_layer_state(hr_layer_call *c, const char *name, hr_dtype dtype
 HR_API void hr_layer_update(hr_layer_call *c, hr_node op);
 /* Adds a scalar to the loss of the model (add_loss). */
 HR_API void hr_layer_loss(hr_layer_call *c, hr_node loss);
+/* `shape` as a vector, for hr_reshape and its kin; -1 stands for the dimension of x at that place. Ranks must agree. */
+HR_API hr_node hr_layer_shape(hr_node x, hr_shape shape);
 /* Calls a layer within this one: its variables are in SCOPE/`name`, or in SCOPE itself if `name` is NULL. Gives its
  * result; all of its outputs and masks are in *of, unless NULL. */
 HR_API hr_node hr_layer_inner(hr_layer_call *c, const hr_layer *inner, const char *name, const hr_node *input,

@@ -40,15 +40,181 @@ typedef struct hr_dense_layer_opts {
 HR_API hr_layer *hr_dense_layer_with(int64_t units, const hr_dense_layer_opts *opts);
 #define hr_dense_layer(...) HR_LAYER_CALL1_(hr_dense_layer_with, hr_dense_layer_opts, __VA_ARGS__)
 
+typedef struct hr_activation_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    hr_activation_fn *fn; /* one of your own instead of a name, which is then NULL */
+} hr_activation_layer_opts;
+/* Activation: a function of each value, by a name of hr_activation_named. */
+HR_API hr_layer *hr_activation_layer_with(const char *activation, const hr_activation_layer_opts *opts);
+#define hr_activation_layer(...) HR_LAYER_CALL1_(hr_activation_layer_with, hr_activation_layer_opts, __VA_ARGS__)
+
+typedef struct hr_embedding_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    bool mask_zero;                        /* id 0 is a step that is not there, for the layers after it */
+    hr_initializer embeddings_initializer; /* default: uniform from -0.05 to 0.05 */
+    hr_regularizer embeddings_regularizer;
+    hr_constraint embeddings_constraint;
+} hr_embedding_layer_opts;
+/* Embedding: rows of a table "embeddings" [input_dim, output_dim] by ids from 0 to input_dim - 1, of any rank; numbers of
+ * other types are cut to whole ones. A run fails for another id, "graph.index". */
+HR_API hr_layer *hr_embedding_layer_with(int64_t input_dim, int64_t output_dim, const hr_embedding_layer_opts *opts);
+#define hr_embedding_layer(...) HR_LAYER_CALL2_(hr_embedding_layer_with, hr_embedding_layer_opts, __VA_ARGS__)
+
+typedef struct hr_masking_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    float mask_value;
+} hr_masking_layer_opts;
+/* Masking: steps of which all values are mask_value become 0 and do not count in the layers after it. */
+HR_API hr_layer *hr_masking_layer_with(const hr_masking_layer_opts *opts);
+#define hr_masking_layer(...) HR_LAYER_CALL0_(hr_masking_layer_with, hr_masking_layer_opts, __VA_ARGS__)
+
+/* What is computed of the input of a Lambda. */
+typedef hr_node hr_lambda_fn(hr_node x, void *user);
+typedef struct hr_lambda_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    void (*user_free)(void *user); /* called with the end of the layer; default: nothing */
+    bool keeps_mask;               /* default: its output has no mask */
+} hr_lambda_layer_opts;
+/* Lambda: fn(x, user), which is called for each graph of the model. It makes no variables; a kind of your own can
+ * (layer.h). */
+HR_API hr_layer *hr_lambda_layer_with(hr_lambda_fn *fn, void *user, const hr_lambda_layer_opts *opts);
+#define hr_lambda_layer(...) HR_LAYER_CALL2_(hr_lambda_layer_with, hr_lambda_layer_opts, __VA_ARGS__)
+
+/* ActivityRegularization: its input as it is; each batch costs l1 * sum |x| + l2 * sum x^2, divided by its rows. */
+HR_API hr_layer *hr_activity_regularization_layer_with(float l1, float l2, const hr_layer_opts *opts);
+#define hr_activity_regularization_layer(...)                                                                          \
+    HR_LAYER_CALL2_(hr_activity_regularization_layer_with, hr_layer_opts, __VA_ARGS__)
+
+/* ---- shapes: of rows, without the batch ---- */
+
+typedef struct hr_flatten_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    bool channels_first; /* the channels, dimension 1, become the last one before */
+} hr_flatten_layer_opts;
+/* Flatten: each row as a vector; [n] becomes [n, 1]. */
+HR_API hr_layer *hr_flatten_layer_with(const hr_flatten_layer_opts *opts);
+#define hr_flatten_layer(...) HR_LAYER_CALL0_(hr_flatten_layer_with, hr_flatten_layer_opts, __VA_ARGS__)
+/* Reshape: the values of each row in another shape, of which one dimension may be -1: what the others leave. */
+HR_API hr_layer *hr_reshape_layer_with(hr_shape target_shape, const hr_layer_opts *opts);
+#define hr_reshape_layer(...) HR_LAYER_CALL1_(hr_reshape_layer_with, hr_layer_opts, __VA_ARGS__)
+/* Permute: dimension i of the result is dims[i - 1] of the input, counted from 1: HR_SHAPE(2, 1) turns matrices. */
+HR_API hr_layer *hr_permute_layer_with(hr_shape dims, const hr_layer_opts *opts);
+#define hr_permute_layer(...) HR_LAYER_CALL1_(hr_permute_layer_with, hr_layer_opts, __VA_ARGS__)
+/* RepeatVector: vectors [n, width] as `n` equal steps, [batch, n, width]. */
+HR_API hr_layer *hr_repeat_vector_layer_with(int64_t n, const hr_layer_opts *opts);
+#define hr_repeat_vector_layer(...) HR_LAYER_CALL1_(hr_repeat_vector_layer_with, hr_layer_opts, __VA_ARGS__)
+
+/* ---- activations with arguments ---- */
+
+typedef struct hr_relu_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    const float *max_value; /* default: none */
+    float negative_slope, threshold;
+} hr_relu_layer_opts;
+/* ReLU: max_value from there on, x from `threshold` on, negative_slope * (x - threshold) below it. */
+HR_API hr_layer *hr_relu_layer_with(const hr_relu_layer_opts *opts);
+#define hr_relu_layer(...) HR_LAYER_CALL0_(hr_relu_layer_with, hr_relu_layer_opts, __VA_ARGS__)
+
+typedef struct hr_leaky_relu_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    const float *alpha; /* default: 0.3 */
+} hr_leaky_relu_layer_opts;
+/* LeakyReLU: x, and alpha * x below 0. */
+HR_API hr_layer *hr_leaky_relu_layer_with(const hr_leaky_relu_layer_opts *opts);
+#define hr_leaky_relu_layer(...) HR_LAYER_CALL0_(hr_leaky_relu_layer_with, hr_leaky_relu_layer_opts, __VA_ARGS__)
+
+typedef struct hr_elu_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    const float *alpha; /* default: 1 */
+} hr_elu_layer_opts;
+/* ELU: x, and alpha * (exp(x) - 1) below 0. */
+HR_API hr_layer *hr_elu_layer_with(const hr_elu_layer_opts *opts);
+#define hr_elu_layer(...) HR_LAYER_CALL0_(hr_elu_layer_with, hr_elu_layer_opts, __VA_ARGS__)
+
+typedef struct hr_thresholded_relu_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    const float *theta; /* default: 1 */
+} hr_thresholded_relu_layer_opts;
+/* ThresholdedReLU: x above theta, 0 elsewhere. */
+HR_API hr_layer *hr_thresholded_relu_layer_with(const hr_thresholded_relu_layer_opts *opts);
+#define hr_thresholded_relu_layer(...)                                                                                 \
+    HR_LAYER_CALL0_(hr_thresholded_relu_layer_with, hr_thresholded_relu_layer_opts, __VA_ARGS__)
+
+typedef struct hr_prelu_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    hr_shape shared_axes;             /* axes, from 1, along which alpha is one number: HR_SHAPE(1, 2). Default: none */
+    hr_initializer alpha_initializer; /* default: zeros */
+    hr_regularizer alpha_regularizer;
+    hr_constraint alpha_constraint;
+} hr_prelu_layer_opts;
+/* PReLU: x, and alpha * x below 0, with a weight "alpha" of the shape of a row; shared axes have 1. */
+HR_API hr_layer *hr_prelu_layer_with(const hr_prelu_layer_opts *opts);
+#define hr_prelu_layer(...) HR_LAYER_CALL0_(hr_prelu_layer_with, hr_prelu_layer_opts, __VA_ARGS__)
+
+typedef struct hr_softmax_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    const int *axis; /* with the batch; default: -1 */
+} hr_softmax_layer_opts;
+/* Softmax: exp(x) divided by its sum along an axis. */
+HR_API hr_layer *hr_softmax_layer_with(const hr_softmax_layer_opts *opts);
+#define hr_softmax_layer(...) HR_LAYER_CALL0_(hr_softmax_layer_with, hr_softmax_layer_opts, __VA_ARGS__)
+
+/* ---- noise: in training alone ---- */
+
 typedef struct hr_dropout_layer_opts {
     size_t struct_size;
     HR_LAYER_OPTIONS
-    int64_t seed;
+    int64_t seed; /* 0: the model's */
+    /* Of what is drawn, with the batch: where it has 1, all values along that dimension go or stay together; -1 is the
+     * dimension of the input. Default (and HR_SCALAR): the input's. */
+    hr_shape noise_shape;
 } hr_dropout_layer_opts;
 /* Dropout: in training a value is 0 with probability `rate`, from 0 to 1, and the others are divided by 1 - rate. */
 HR_API hr_layer *hr_dropout_layer_with(float rate, const hr_dropout_layer_opts *opts);
 #define hr_dropout_layer(...) HR_LAYER_CALL1_(hr_dropout_layer_with, hr_dropout_layer_opts, __VA_ARGS__)
 
+typedef struct hr_spatial_dropout_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    int64_t seed;        /* 0: the model's */
+    bool channels_first; /* default: the last dimension is that of channels */
+} hr_spatial_dropout_layer_opts;
+/* SpatialDropout: as Dropout, but whole channels of [n, steps, channels], of images, or of volumes. `rate` is less
+ * than 1. */
+HR_API hr_layer *hr_spatial_dropout1d_layer_with(float rate, const hr_spatial_dropout_layer_opts *opts);
+HR_API hr_layer *hr_spatial_dropout2d_layer_with(float rate, const hr_spatial_dropout_layer_opts *opts);
+HR_API hr_layer *hr_spatial_dropout3d_layer_with(float rate, const hr_spatial_dropout_layer_opts *opts);
+#define hr_spatial_dropout1d_layer(...)                                                                                \
+    HR_LAYER_CALL1_(hr_spatial_dropout1d_layer_with, hr_spatial_dropout_layer_opts, __VA_ARGS__)
+#define hr_spatial_dropout2d_layer(...)                                                                                \
+    HR_LAYER_CALL1_(hr_spatial_dropout2d_layer_with, hr_spatial_dropout_layer_opts, __VA_ARGS__)
+#define hr_spatial_dropout3d_layer(...)                                                                                \
+    HR_LAYER_CALL1_(hr_spatial_dropout3d_layer_with, hr_spatial_dropout_layer_opts, __VA_ARGS__)
+
+typedef struct hr_noise_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    int64_t seed; /* 0: the model's */
+} hr_noise_layer_opts;
+/* GaussianNoise adds numbers of mean 0 and deviation stddev. GaussianDropout multiplies by numbers of mean 1 and
+ * deviation sqrt(rate / (1 - rate)). AlphaDropout sets values to the least one of selu and keeps mean and variance. */
+HR_API hr_layer *hr_gaussian_noise_layer_with(float stddev, const hr_noise_layer_opts *opts);
+HR_API hr_layer *hr_gaussian_dropout_layer_with(float rate, const hr_noise_layer_opts *opts);
+HR_API hr_layer *hr_alpha_dropout_layer_with(float rate, const hr_noise_layer_opts *opts);
+#define hr_gaussian_noise_layer(...) HR_LAYER_CALL1_(hr_gaussian_noise_layer_with, hr_noise_layer_opts, __VA_ARGS__)
+#define hr_gaussian_dropout_layer(...) HR_LAYER_CALL1_(hr_gaussian_dropout_layer_with, hr_noise_layer_opts, __VA_ARGS__)
+#define hr_alpha_dropout_layer(...) HR_LAYER_CALL1_(hr_alpha_dropout_layer_with, hr_noise_layer_opts, __VA_ARGS__)
 /* ---- convolutions of steps [n, steps, channels], images [n, height, width, channels] and volumes [n, depth, height,
  * width, channels]. Sizes of windows come by position, a number for each dimension, as in network.h. ---- */
 

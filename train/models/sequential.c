@@ -54,6 +54,8 @@ hr_status hr__model_built(hr_model *m, hr_shape shape, hr_dtype dtype, hr_error 
         return hr_fail(
             err, HR_FAILED_PRECONDITION, "models.not_built",
             "model '%.60s': it is not built yet; give .input_shape, or a first batch, or call hr_model_build", m->name);
+    const hr_layer_kind *first = m->pending.count > 0 ? m->pending.at[0]->kind : NULL;
+    if (dtype == HR_FLOAT && first && (first->traits & HR_LAYER_TAKES_IDS)) dtype = HR_INT64;
     const hr_status st = sequential_build(m, shape, m->input_dtype ? m->input_dtype : dtype);
     if (st != HR_OK) *err = m->body->error;
     return st;

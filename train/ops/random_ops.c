@@ -206,12 +206,11 @@ static hr_status draw_values(hr_kernel *k, philox *from, int bounds, hr_error *e
 
 static hr_status random_compute(hr_kernel *k, hr_error *err) { return draw_values(k, k->state, 1, err); }
 
-/* As many values as another node has, often in batches of any size: what is known of that one is known of this. */
+/* Often as many values as another node has, in batches of any size: what is known of its shape is known of this. */
 static hr_status random_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *value = hr_infer_value(s, 0);
-    const hr_node dims = hr_node_input(s->node, 0);
-    if (!value && hr_node_is(dims, "Shape")) s->output[0] = hr_node_shape(hr_node_input(dims, 0));
+    if (!value && !hr_infer_numbers(s, 0, &s->output[0])) s->output[0] = HR_UNKNOWN_SHAPE;
     if (value && !hr_shape_from_tensor(value, &s->output[0])) return hr_infer_refuse(s, err, "a vector of dimensions");
     return HR_OK;
 }

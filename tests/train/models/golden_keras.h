@@ -12,6 +12,8 @@
 hr_layer *keras_layer(golden_case *c, const cJSON *json);
 /* The same of convolutions, pools, edges, normalizations and merges; NULL: another class (golden_keras_images.c). */
 hr_layer *keras_image_layer(golden_case *c, const char *class, const char *name, const cJSON *config);
+/* Those of golden_keras_sequences.c; NULL: it is none of them. */
+hr_layer *keras_sequence_layer(golden_case *c, const char *class, const char *name, const cJSON *config);
 /* What a config has, by Keras's names. A text lives as long as the case. */
 hr_initializer keras_initializer(golden_case *c, const cJSON *config, const char *key);
 hr_regularizer keras_regularizer(const cJSON *config, const char *key);

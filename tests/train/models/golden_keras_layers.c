@@ -11,7 +11,7 @@ static hr_initializer initializer_of(golden_case *c, const char *name, const cJS
 {
     if (strcmp(name, "Constant") == 0) return hr_constant_value(golden_number_double(golden_get(config, "value")));
     (void)c;
-    return strcmp(name, "ones") == 0 ? hr_ones() : hr_zeros();
+    return hr_initializer_named(name);
 }
 
 hr_initializer keras_initializer(golden_case *c, const cJSON *config, const char *key)
@@ -96,6 +96,7 @@ hr_layer *keras_layer(golden_case *c, const cJSON *json)
         if (strcmp(classes[i].class, class) == 0)
             return classes[i].make(c, golden_text(json, "name", NULL), golden_get(json, "config"));
     hr_layer *layer = keras_image_layer(c, class, golden_text(json, "name", NULL), golden_get(json, "config"));
+    if (!layer) layer = keras_sequence_layer(c, class, golden_text(json, "name", NULL), golden_get(json, "config"));
     if (!layer) golden_not_built(c, "layer %s", class);
     return layer;
 }
