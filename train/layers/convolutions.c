@@ -64,6 +64,13 @@ static bool conv_fits(conv_layer *l, hr_node x)
                      (long long)l->size[0], (long long)l->size[1], (long long)l->groups, (long long)l->multiplier);
         return false;
     }
+    for (int d = l->flat; d < 2 && l->o.output_padding; d++)
+        if (l->o.output_padding[d - l->flat] < 0 || l->o.output_padding[d - l->flat] >= l->image.strides[d]) {
+            hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "layers.shape",
+                         "%s: expected an output_padding from 0 to less than the stride, %lld, got %lld", l->what,
+                         (long long)l->image.strides[d], (long long)l->o.output_padding[d - l->flat]);
+            return false;
+        }
     if (l->depth % l->groups == 0 && l->filters % l->groups == 0 && (l->groups == 1 || l->kind == CONV_PLAIN))
         return true;
     hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "layers.shape",
@@ -86,7 +93,7 @@ static hr_node conv_weight(const conv_layer *l, hr_graph *g, const char *name, h
 }
 
 /* The length along dimension d of what a transposed layer makes of a length, -1 if that is unknown: *longer than
- * length * stride. What is out of range is refused by the op. */
+ * length * stride, or shorter. What is out of range is refused by the op. */
 static int64_t conv_transposed_length(const conv_layer *l, int d, int64_t in, int64_t *longer)
 {
     const hr_image_opts *o = &l->image;
@@ -98,6 +105,9 @@ static int64_t conv_transposed_length(const conv_layer *l, int d, int64_t in, in
         hr_dim_mul(in, stride, &length, &err) != HR_OK)
         return in;
     if (o->padding == HR_VALID && reach + 1 > stride) *longer = reach + 1 - stride;
+    if (l->o.output_padding && o->padding != HR_EXPLICIT && d >= l->flat)
+        *longer =
+            reach + 1 - stride - (o->padding == HR_SAME ? (reach + 1) / 2 * 2 : 0) + l->o.output_padding[d - l->flat];
     if (o->padding == HR_EXPLICIT && o->paddings) {
         *longer = reach + 1 - stride;
         for (int i = 2 * d; i < 2 * d + 2; i++)

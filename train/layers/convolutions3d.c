@@ -9,6 +9,14 @@ typedef struct conv3d_layer {
     hr_volume_opts volume;
 } conv3d_layer;
 
+/* One of three numbers, where one that is missing is as the one before it: {2} is {2, 2, 2}. */
+static int64_t conv3d_number(const int64_t *given, int d)
+{
+    for (; d >= 0; d--)
+        if (given[d]) return given[d];
+    return 1;
+}
+
 /* Whether the input and the numbers make a layer; else the graph has failed. */
 static bool conv3d_fits(conv3d_layer *l, hr_node x)
 {
@@ -24,6 +32,13 @@ static bool conv3d_fits(conv3d_layer *l, hr_node x)
                      (long long)l->size[1], (long long)l->size[2], (long long)l->groups);
         return false;
     }
+    for (int d = 0; d < 3 && l->o.output_padding; d++)
+        if (l->o.output_padding[d] < 0 || l->o.output_padding[d] >= conv3d_number(l->o.strides, d)) {
+            hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "layers.shape",
+                         "%s: expected an output_padding from 0 to less than the stride, %lld, got %lld", l->what,
+                         (long long)conv3d_number(l->o.strides, d), (long long)l->o.output_padding[d]);
+            return false;
+        }
     if (l->channels % l->groups == 0 && l->filters % l->groups == 0 && (l->groups == 1 || !l->transposed)) return true;
     hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "layers.shape",
                  "%s: expected channels, %lld, and filters, %lld, that are multiples of the groups, %lld%s", l->what,
@@ -32,16 +47,18 @@ static bool conv3d_fits(conv3d_layer *l, hr_node x)
     return false;
 }
 
-/* One of three numbers, where one that is missing is as the one before it: {2} is {2, 2, 2}. */
-static int64_t conv3d_number(const int64_t *given, int d)
+/* How much longer a length is than that of the input times the stride. */
+static int64_t conv3d_longer(const conv3d_layer *l, int d, int64_t stride)
 {
-    for (; d >= 0; d--)
-        if (given[d]) return given[d];
-    return 1;
+    int64_t reach;
+    hr_error err;
+    if (hr_dim_mul(l->size[d] - 1, conv3d_number(l->o.dilations, d), &reach, &err) != HR_OK) return 0;
+    if (l->o.output_padding)
+        return reach + 1 - stride - (l->o.padding == HR_SAME ? (reach + 1) / 2 * 2 : 0) + l->o.output_padding[d];
+    return l->o.padding == HR_VALID && reach + 1 > stride ? reach + 1 - stride : 0;
 }
 
-/* The shape of a transposed layer's output: lengths times strides, and with HR_VALID what of a window is longer than its
- * stride. What is out of range is refused by the op. */
+/* The shape of a transposed layer's output: lengths times strides, and what they are longer. What is out of range is refused by the op. */
 static hr_node conv3d_transposed_shape(const conv3d_layer *l, hr_node x)
 {
     const hr_shape in = hr_node_shape(x);
@@ -53,9 +70,7 @@ static hr_node conv3d_transposed_shape(const conv3d_layer *l, hr_node x)
         int64_t stride = 1, longer = 0, length = i == 4 ? l->filters : in.dims[i], window;
         if (i > 0 && i < 4) {
             stride = conv3d_number(l->o.strides, i - 1);
-            if (hr_dim_mul(l->size[i - 1] - 1, conv3d_number(l->o.dilations, i - 1), &window, &err) == HR_OK &&
-                l->o.padding == HR_VALID && window + 1 > stride)
-                longer = window + 1 - stride;
+            longer = conv3d_longer(l, i - 1, stride);
             if (length >= 0) length = hr_dim_mul(length, stride, &window, &err) == HR_OK ? window + longer : 0;
         }
         parts[i] = hr_ints(g, &length, 1);

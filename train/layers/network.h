@@ -146,6 +146,10 @@ typedef struct hr_conv_opts {
     hr_regularizer kernel_regularizer, pointwise_regularizer, bias_regularizer; /* default: none */
     bool no_bias, not_trainable;
     bool slim; /* names as in slim: "Conv", "Conv2d_transpose", "SeparableConv2d"; "weights" for "kernel", "biases" */
+    /* Transposed layers, as in Keras: a number for each dimension, less than its stride, that chooses among the lengths of
+     * which the convolution would make that of x: (length - 1) * stride + window + number, less 2 * (window / 2) with
+     * HR_SAME. Not with HR_EXPLICIT. Default: the lengths below. */
+    const int64_t *output_padding;
 } hr_conv_opts;
 #define HR_CONV_ .struct_size = sizeof(hr_conv_opts)
 /* activation(convolution + bias) of images [n, height, width, depth], or of rows [n, width, depth]. Variables are
@@ -183,6 +187,7 @@ typedef struct hr_conv3d_opts {
     hr_initializer kernel_initializer, bias_initializer; /* default: Glorot's uniform; zeros */
     hr_regularizer kernel_regularizer, bias_regularizer; /* default: none */
     bool no_bias, not_trainable;
+    const int64_t *output_padding; /* of hr_conv3d_transpose: three numbers, as in hr_conv_opts */
 } hr_conv3d_opts;
 /* activation(convolution + bias) of volumes [n, depth, height, width, channels], whose channels are known; else
  * "layers.shape". Variables: "kernel" [depth, height, width, channels / groups, filters], of the transposed layer

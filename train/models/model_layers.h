@@ -223,10 +223,11 @@ typedef struct hr_conv_layer_opts {
     HR_LAYER_OPTIONS
     int64_t strides[3], dilation_rate[3]; /* one number is that of all dimensions: {2} is {2, 2}. Default 1 */
     hr_padding padding;                   /* default HR_VALID; or HR_SAME */
-    bool causal;              /* Conv1D, SeparableConv1D: Keras's padding "causal", no step reads those after it */
-    int64_t groups;           /* Conv1D to 3D: of channels, each for its own share of the filters. Default 1 */
-    int64_t depth_multiplier; /* depthwise and separable ones: filters for each channel. Default 1 */
-    const char *activation;   /* default: none. Copied */
+    bool causal;                   /* Conv1D, SeparableConv1D: Keras's padding "causal", no step reads those after it */
+    int64_t groups;                /* Conv1D to 3D: of channels, each for its own share of the filters. Default 1 */
+    const int64_t *output_padding; /* transposed ones: a number for each dimension, below its stride, which is added */
+    int64_t depth_multiplier;      /* depthwise and separable ones: filters for each channel. Default 1 */
+    const char *activation;        /* default: none. Copied */
     bool no_bias;
     hr_initializer kernel_initializer; /* of depthwise and separable ones the depthwise kernel's. Default: Glorot's */
     hr_initializer pointwise_initializer; /* default: Glorot's uniform */
@@ -241,8 +242,8 @@ HR_API hr_layer *hr_conv1d_layer_with(int64_t filters, int64_t width, const hr_c
 HR_API hr_layer *hr_conv2d_layer_with(int64_t filters, int64_t height, int64_t width, const hr_conv_layer_opts *opts);
 HR_API hr_layer *hr_conv3d_layer_with(int64_t filters, int64_t depth, int64_t height, int64_t width,
                                       const hr_conv_layer_opts *opts);
-/* Conv1DTranspose and its kin: lengths become length * stride, with HR_VALID length * stride + max(window - stride, 0).
- * Weights: kernel [window..., filters, channels], bias. */
+/* Conv1DTranspose and its kin: lengths become length * stride, with HR_VALID length * stride + max(window - stride, 0);
+ * with .output_padding (length - 1) * stride + window + that, less 2 * (window / 2) with HR_SAME. Weights: kernel [window..., filters, channels], bias. */
 HR_API hr_layer *hr_conv1d_transpose_layer_with(int64_t filters, int64_t width, const hr_conv_layer_opts *opts);
 HR_API hr_layer *hr_conv2d_transpose_layer_with(int64_t filters, int64_t height, int64_t width,
                                                 const hr_conv_layer_opts *opts);

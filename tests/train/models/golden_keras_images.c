@@ -44,7 +44,7 @@ static hr_layer *convolution(golden_case *c, const char *class, const char *name
     const int dims = dims_of(class);
     const bool each = strncmp(class, "Depth", 5) == 0 || strncmp(class, "Sep", 3) == 0;
     const int64_t filters = golden_int(o, "filters", 0);
-    int64_t size[3];
+    int64_t size[3], longer[3];
     hr_conv_layer_opts n = {.struct_size = sizeof n,
                             .name = name,
                             .padding = padding_of(o),
@@ -66,6 +66,9 @@ static hr_layer *convolution(golden_case *c, const char *class, const char *name
     numbers(o, "kernel_size", dims, 0, size);
     numbers(o, "strides", dims, 1, n.strides);
     numbers(o, "dilation_rate", dims, 1, n.dilation_rate);
+    const cJSON *output = golden_get(o, "output_padding");
+    numbers(o, "output_padding", dims, 0, longer);
+    if (output && !cJSON_IsNull(output)) n.output_padding = longer;
     const int64_t a = size[0], b = size[1], d = size[2];
     if (strncmp(class, "Depth", 5) == 0)
         return dims == 1 ? hr_depthwise_conv1d_layer_with(a, &n) : hr_depthwise_conv2d_layer_with(a, b, &n);

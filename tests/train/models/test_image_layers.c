@@ -185,7 +185,7 @@ static void convolutions_sum_what_windows_cover(void **state)
 }
 
 /* The lengths of `w` are those of the layer's input, which are the output of the convolution. */
-static void check_transposed(hr_layer *layer, int dims, windows w, bool same)
+static void check_transposed(hr_layer *layer, int dims, windows w, bool same, const int64_t *longer)
 {
     static float x[MOST], y[MOST];
     hr_tensor got, weights[2];
@@ -195,8 +195,8 @@ static void check_transposed(hr_layer *layer, int dims, windows w, bool same)
     weights_of(m, weights, 2);
     assert_int_equal(hr_predict_on_batch(m, &in, NULL, 1, &got), HR_OK);
     for (int d = 0; d < 3; d++) {
-        w.in[d] *= w.stride[d];
-        if (!same && w.size[d] > w.stride[d]) w.in[d] += w.size[d] - w.stride[d];
+        w.in[d] = w.in[d] * w.stride[d] + (longer ? longer[d] : 0);
+        if (!longer && !same && w.size[d] > w.stride[d]) w.in[d] += w.size[d] - w.stride[d];
     }
     windows_place(&w, same, false);
     convolve_back(&w, x, weights[0].data, weights[1].data, y);
@@ -217,16 +217,23 @@ static void transposed_convolutions_go_the_way_back(void **state)
                  .channels = 3,
                  .filters = 2,
                  .groups = 1};
-    check_transposed(hr_conv1d_transpose_layer(3, 3, .strides = {2}), 1, w, false);
-    check_transposed(hr_conv1d_transpose_layer(3, 3, .strides = {2}, .padding = HR_SAME), 1, w, true);
+    check_transposed(hr_conv1d_transpose_layer(3, 3, .strides = {2}), 1, w, false, NULL);
+    check_transposed(hr_conv1d_transpose_layer(3, 3, .strides = {2}, .padding = HR_SAME), 1, w, true, NULL);
+    /* 4 * 2 + 3 + 1, and the same less 2, as longer than 5 * 2. */
+    check_transposed(hr_conv1d_transpose_layer(3, 3, .strides = {2}, .output_padding = HR_I64(1)), 1, w, false,
+                     HR_I64(0, 0, 2));
+    check_transposed(hr_conv1d_transpose_layer(3, 3, .strides = {2}, .output_padding = HR_I64(0), .padding = HR_SAME),
+                     1, w, true, HR_I64(0, 0, -1));
     w.in[1] = 4;
     w.size[1] = 2;
     w.stride[1] = 3;
-    check_transposed(hr_conv2d_transpose_layer(3, 2, 3, .strides = {3, 2}), 2, w, false);
+    check_transposed(hr_conv2d_transpose_layer(3, 2, 3, .strides = {3, 2}), 2, w, false, NULL);
     w.in[0] = 2;
     w.size[0] = 2;
-    check_transposed(hr_conv3d_transpose_layer(3, 2, 2, 3, .strides = {1, 3, 2}), 3, w, false);
-    check_transposed(hr_conv3d_transpose_layer(3, 2, 2, 3, .strides = {1, 3, 2}, .padding = HR_SAME), 3, w, true);
+    check_transposed(hr_conv3d_transpose_layer(3, 2, 2, 3, .strides = {1, 3, 2}), 3, w, false, NULL);
+    check_transposed(hr_conv3d_transpose_layer(3, 2, 2, 3, .strides = {1, 3, 2}, .padding = HR_SAME), 3, w, true, NULL);
+    check_transposed(hr_conv3d_transpose_layer(3, 2, 2, 3, .strides = {1, 3, 2}, .output_padding = HR_I64(0, 1, 1)), 3,
+                     w, false, HR_I64(1, 0, 2));
 }
 
 /* A depthwise kernel [window..., c, m] is that of c groups, [window..., 1, c m]. */
@@ -501,6 +508,10 @@ static void mistakes_are_told_when_the_model_is_made(void **state)
     check_refused(hr_conv2d_layer(1, 2, 2), HR_SHAPE(4, 4), "models.rank", "rank 4");
     check_refused(hr_conv3d_layer(1, 1, 1, 1), HR_SHAPE(4, 4, 4, -1), "models.shape", "number of channels");
     check_refused(hr_depthwise_conv2d_layer(2, 2, .groups = 2), HR_SHAPE(4, 4, 2), "models.argument", "groups");
+    check_refused(hr_conv2d_layer(1, 2, 2, .output_padding = HR_I64(0, 0)), HR_SHAPE(4, 4, 2), "models.argument",
+                  "transposed");
+    check_refused(hr_conv1d_transpose_layer(1, 2, .strides = {2}, .output_padding = HR_I64(2)), HR_SHAPE(4, 2),
+                  "models.argument", "below the stride, got 2");
     check_refused(hr_max_pooling2d_layer(2, 5), HR_SHAPE(4, 4, 2), "models.shape", "a size of 5 for dimension 2");
     check_refused(hr_max_pooling1d_layer(0), HR_SHAPE(4, 2), "models.argument", "pool size");
     check_refused(hr_zero_padding1d_layer(-1, 0), HR_SHAPE(4, 2), "models.argument", "got -1");

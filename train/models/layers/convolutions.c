@@ -11,8 +11,8 @@ typedef enum convolution_form {
 typedef struct convolution_config {
     convolution_form form;
     int dims; /* 1 to 3 */
-    int64_t filters, size[3];
-    hr_conv_layer_opts o;
+    int64_t filters, size[3], output_padding[3];
+    hr_conv_layer_opts o; /* .output_padding is no more than whether there is one */
 } convolution_config;
 
 /* One number of each dimension, where one that is missing is as the one before it: {2} is {2, 2}. */
@@ -45,6 +45,12 @@ static hr_status convolution_check_form(const convolution_config *d, hr_error *e
         return hr_fail(err, HR_INVALID_ARGUMENT, "models.argument", "expected .causal or padding HR_SAME, got both");
     if (o->groups && o->groups != 1 && d->form != CONVOLUTION_PLAIN)
         return convolution_refuse(err, "groups", "of 1, which this layer has alone", o->groups);
+    if (o->output_padding && d->form != CONVOLUTION_TRANSPOSED)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "models.argument",
+                       "expected no .output_padding, which transposed layers alone have");
+    for (int i = 0; i < d->dims && o->output_padding; i++)
+        if (d->output_padding[i] < 0 || d->output_padding[i] >= convolution_number(o->strides, i))
+            return convolution_refuse(err, "output_padding", "of 0 or more and below the stride", d->output_padding[i]);
     if (o->depth_multiplier && o->depth_multiplier != 1 && !each)
         return convolution_refuse(err, "depth_multiplier", "of depthwise and separable layers only",
                                   o->depth_multiplier);
@@ -126,7 +132,8 @@ static hr_node convolution_of_volumes(hr_layer_call *c, const convolution_config
                         .bias_initializer = o->bias_initializer,
                         .kernel_regularizer = o->kernel_regularizer,
                         .bias_regularizer = o->bias_regularizer,
-                        .no_bias = o->no_bias};
+                        .no_bias = o->no_bias,
+                        .output_padding = o->output_padding ? d->output_padding : NULL};
     for (int i = 0; i < 3; i++) {
         n.strides[i] = convolution_number(o->strides, i);
         n.dilations[i] = convolution_number(o->dilation_rate, i);
@@ -175,7 +182,8 @@ static hr_node convolution_call(hr_layer_call *c, void *config)
                       .kernel_regularizer = o->kernel_regularizer,
                       .pointwise_regularizer = o->pointwise_regularizer,
                       .bias_regularizer = o->bias_regularizer,
-                      .no_bias = o->no_bias};
+                      .no_bias = o->no_bias,
+                      .output_padding = o->output_padding ? d->output_padding : NULL};
     for (int i = 0; i < d->dims; i++) {
         n.strides[i] = convolution_number(o->strides, i);
         n.dilations[i] = convolution_number(o->dilation_rate, i);
@@ -202,8 +210,11 @@ static const hr_layer_kind convolution_kinds[4][3] = {
 static hr_layer *convolution_new(convolution_form form, int dims, int64_t filters, const int64_t *size,
                                  const hr_conv_layer_opts *opts)
 {
-    convolution_config d = {form, dims, filters, {0}, HR_OPTIONS(hr_conv_layer_opts, opts)};
-    for (int i = 0; i < dims; i++) d.size[i] = size[i];
+    convolution_config d = {form, dims, filters, {0}, {0}, HR_OPTIONS(hr_conv_layer_opts, opts)};
+    for (int i = 0; i < dims; i++) {
+        d.size[i] = size[i];
+        if (d.o.output_padding) d.output_padding[i] = d.o.output_padding[i];
+    }
     d.o.activation = hr_activation_kept(d.o.activation);
     return hr_layer_new(&convolution_kinds[d.form][d.dims - 1], &d, HR_LAYER_COMMON(&d.o));
 }
