@@ -32,13 +32,18 @@ static bool conv3d_fits(conv3d_layer *l, hr_node x)
                      (long long)l->size[1], (long long)l->size[2], (long long)l->groups);
         return false;
     }
-    for (int d = 0; d < 3 && l->o.output_padding; d++)
-        if (l->o.output_padding[d] < 0 || l->o.output_padding[d] >= conv3d_number(l->o.strides, d)) {
-            hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "layers.shape",
-                         "%s: expected an output_padding from 0 to less than the stride, %lld, got %lld", l->what,
-                         (long long)conv3d_number(l->o.strides, d), (long long)l->o.output_padding[d]);
-            return false;
-        }
+    for (int d = 0; d < 3; d++) {
+        const int64_t stride = conv3d_number(l->o.strides, d), dilation = conv3d_number(l->o.dilations, d);
+        const int64_t longer = l->o.output_padding ? l->o.output_padding[d] : 0;
+        if (stride >= 1 && stride <= INT32_MAX && dilation >= 1 && dilation <= INT32_MAX && longer >= 0 &&
+            longer < stride)
+            continue;
+        hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "layers.shape",
+                     "%s: expected strides and dilations from 1 to %d, and an output_padding from 0 to less than the "
+                     "stride, got %lld, %lld, %lld",
+                     l->what, INT32_MAX, (long long)stride, (long long)dilation, (long long)longer);
+        return false;
+    }
     if (l->channels % l->groups == 0 && l->filters % l->groups == 0 && (l->groups == 1 || !l->transposed)) return true;
     hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "layers.shape",
                  "%s: expected channels, %lld, and filters, %lld, that are multiples of the groups, %lld%s", l->what,
@@ -58,7 +63,7 @@ static int64_t conv3d_longer(const conv3d_layer *l, int d, int64_t stride)
     return l->o.padding == HR_VALID && reach + 1 > stride ? reach + 1 - stride : 0;
 }
 
-/* The shape of a transposed layer's output: lengths times strides, and what they are longer. What is out of range is refused by the op. */
+/* The shape of a transposed layer's output: lengths times strides, and what they are longer. */
 static hr_node conv3d_transposed_shape(const conv3d_layer *l, hr_node x)
 {
     const hr_shape in = hr_node_shape(x);

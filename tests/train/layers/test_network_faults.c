@@ -22,6 +22,27 @@ static hr_node bad_paddings(hr_node x)
     return hr_conv2d_transpose(x, 2, 2, 2, .padding = HR_EXPLICIT, .paddings = HR_I64(INT64_MIN, INT64_MAX, 0, 0));
 }
 static hr_node no_paddings(hr_node x) { return hr_conv2d_transpose(x, 2, 2, 2, .padding = HR_EXPLICIT); }
+static hr_node bad_output(hr_node x)
+{
+    return hr_conv2d_transpose(x, 2, 2, 2, .strides = {2}, .output_padding = HR_I64(0, 2));
+}
+static hr_node volume(hr_node x) { return hr_expand_dims(x, hr_scalar(x.graph, HR_INT32, 1)); }
+static hr_node bad_volume(hr_node x) { return hr_conv3d(x, 2, 1, 2, 2); }
+static hr_node bad_volume_groups(hr_node x) { return hr_conv3d(volume(x), 4, 1, 2, 2, .groups = 4); }
+static hr_node bad_volume_strides(hr_node x)
+{
+    return hr_conv3d_transpose(volume(x), 2, 1, 2, 2, .strides = {INT64_MAX, INT64_MIN});
+}
+static hr_node bad_volume_dilations(hr_node x)
+{
+    return hr_conv3d_transpose(volume(x), 2, 1, 2, 2, .dilations = {1, INT64_MAX, INT64_MIN});
+}
+static hr_node bad_volume_output(hr_node x)
+{
+    return hr_conv3d_transpose(volume(x), 2, 1, 2, 2, .output_padding = HR_I64(0, 0, 1));
+}
+static hr_node bad_group(hr_node x) { return hr_group_normalization(x, 4); }
+static hr_node bad_group_axis(hr_node x) { return hr_group_normalization(x, 2, .axis = &(int){0}); }
 static hr_node bad_axis(hr_node x) { return hr_batch_normalization(x, .axis = &(int){4}); }
 static hr_node bad_channels(hr_node x)
 {
@@ -57,6 +78,14 @@ static void what_does_not_fit_is_refused(void **state)
         {bad_rank, "conv1d: expected an input of rank 3"},
         {bad_filters, "got [2,4,4,6], 0, 2 x 2, 1, 1"},
         {bad_window, "separable_conv2d: expected"},
+        {bad_output, "output_padding from 0 to less than the stride, 2, got 2"},
+        {bad_volume, "conv3d: expected an input of rank 5"},
+        {bad_volume_groups, "that are multiples of the groups, 4"},
+        {bad_volume_strides, "strides"},
+        {bad_volume_dilations, "dilations"},
+        {bad_volume_output, "less than the stride, got 1, 1, 1"},
+        {bad_group, "groups that divide the channels, 6"},
+        {bad_group_axis, "group_normalization: expected"},
         {bad_groups, "that are multiples of the groups, 4"},
         {bad_shares, "that are multiples of the groups, 3"},
         {bad_groups_back, "of which this layer has one"},
