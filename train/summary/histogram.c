@@ -17,27 +17,28 @@ static void make_limits(double *limit)
     for (int i = 0; i < POSITIVE; i++) limit[i] = -limit[LIMITS - 1 - i];
 }
 
-/* About how often 1e-12 was multiplied by 1.1 to come to `size`. The bits of a double are nearly its logarithm: 2^52 of
- * them are an octave, with an error of at most 0.09. */
-static double histogram_growth(double size)
+/* The last limit that is surely below `size`, counted from 1e-12 on: -1, none, to MOST. The bits of a double are nearly
+ * its logarithm, 2^52 of them an octave, so that the limit after it may be below `size` too, but no further one. Without
+ * a branch: what values a layer gives nobody can foresee. */
+static int histogram_limit_below(double size)
 {
-    static const double first = 1e-12, octaves = 1.0 / (1LL << 52), limits_in_octave = 7.2725408973;
+    enum { MOST = POSITIVE - 3, UP = 1 << 14 /* above 0, whole numbers are cut downwards */ };
+    static const double first = 1e-12, limits_in_bits = 7.2725408973 / (1LL << 52), error = 0.28;
     int64_t from, to;
     memcpy(&from, &first, sizeof from);
     memcpy(&to, &size, sizeof to);
-    return (double)(to - from) * octaves * limits_in_octave;
+    const int limits = (int)((double)(to - from) * limits_in_bits - error + UP) - UP, least = limits < -1 ? -1 : limits;
+    return least < MOST ? least : MOST;
 }
 
-/* The first limit above v; v is finite, DBL_MAX itself goes into the last bucket. It is at most two from where v's
- * logarithm says. */
+/* The first limit above v; v is finite, DBL_MAX itself goes into the last bucket. */
 static int histogram_bucket_of(const double *limit, double v)
 {
-    const double size = fabs(v), growth = size > 1e-12 ? 2 + histogram_growth(size) : 0;
-    const int away = growth < POSITIVE ? (int)growth : POSITIVE;
-    int i = v < 0 ? POSITIVE - away : POSITIVE + away;
-    while (i > 0 && limit[i - 1] > v) i--;
-    while (i < LIMITS - 1 && limit[i] <= v) i++;
-    return i;
+    const int sign = 1 - 2 * (v < 0);
+    int i = POSITIVE + sign * (2 + histogram_limit_below(fabs(v)));
+    i += limit[i] <= v;
+    i += limit[i] <= v;
+    return i < LIMITS ? i : LIMITS - 1;
 }
 
 static hr_status histogram_refuse(int64_t i, double v, hr_error *err)
@@ -46,21 +47,27 @@ static hr_status histogram_refuse(int64_t i, double v, hr_error *err)
                    (long long)i, v);
 }
 
+/* Neighbours of the same bucket, as zeros are, would wait for each other: so every second value counts elsewhere. */
 static hr_status histogram_count_values(const double *values, int64_t count, const double *limit, double *bucket,
                                         hr__histogram *out, hr_error *err)
 {
-    out->min = DBL_MAX;
-    out->max = -DBL_MAX;
+    int64_t counted[2][LIMITS] = {{0}};
+    double min = DBL_MAX, max = -DBL_MAX, sum = 0, sum_squares = 0;
     for (int64_t i = 0; i < count; i++) {
-        double v = values[i];
+        const double v = values[i];
         if (!isfinite(v)) return histogram_refuse(i, v, err);
-        bucket[histogram_bucket_of(limit, v)]++;
-        if (v < out->min) out->min = v;
-        if (v > out->max) out->max = v;
-        out->sum += v;
-        out->sum_squares += v * v;
+        counted[i & 1][histogram_bucket_of(limit, v)]++;
+        min = v < min ? v : min;
+        max = v > max ? v : max;
+        sum += v;
+        sum_squares += v * v;
     }
+    for (int i = 0; i < LIMITS; i++) bucket[i] = (double)(counted[0][i] + counted[1][i]);
+    out->min = min;
+    out->max = max;
     out->num = (double)count;
+    out->sum = sum;
+    out->sum_squares = sum_squares;
     return HR_OK;
 }
 
