@@ -51,8 +51,9 @@ int main(int argc, char **argv)
     hr_model_outputs(m, hr_connect(hr_dense_layer(1, .name = "fare"), net),
                      hr_connect(hr_dense_layer(1, .activation = "sigmoid", .name = "tip"), net));
     hr_compile(m, .optimizer = hr_adam(0.005f),
-               .losses = HR_LOSSES({"fare", "mse", .weight = HR_F32(0.01f)}, {"tip", "binary_crossentropy"}),
-               .metric_list = HR_METRICS({"tip", "AUC"}));
+               .losses = HR_LOSSES({.output = "fare", .loss = "mse", .weight = HR_F32(0.01f)},
+                                   {.output = "tip", .loss = "binary_crossentropy"}),
+               .metric_list = HR_METRICS({.output = "tip", .metric = "AUC"}));
     const hr_history *h = hr_fit(m, trips(argv[1]), .epochs = 5);
     if (h)
         printf("fares: mean squared error %.1f; tips: AUC %.3f\n", hr_history_last(h, "fare_loss"),

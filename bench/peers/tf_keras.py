@@ -18,3 +18,5 @@ def work(name, layers, shape, classes, batch):
     fn()
     report(V, name, fn)
 work("fit_mlp", [L.Dense(128, activation="relu"), L.Dense(10)], (19200, 784), 10, 32)
+work("fit_cnn", [L.Conv2D(32, 3, activation="relu"), L.MaxPooling2D(), L.Conv2D(64, 3, activation="relu"), L.MaxPooling2D(), L.Flatten(), L.Dense(128, activation="relu"), L.Dense(10)], (1280, 28, 28, 1), 10, 128)
+work("fit_lstm", [L.LSTM(128), L.Dense(10)], (1280, 28, 28), 10, 64)

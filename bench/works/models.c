@@ -1,15 +1,15 @@
-/* Models trained by hr_fit on rows in memory: digits with dense layers. */
+/* Models trained by hr_fit on rows in memory: digits with dense layers, with convolutions, row by row with an LSTM. */
 #include "bench/bench.h"
 #include <headrace/models.h>
 #include <stdlib.h>
 
-enum { PIXELS = 784, DIGITS = 10, MLP_ROWS = 19200 };
+enum { PIXELS = 784, DIGITS = 10, MLP_ROWS = 19200, CNN_ROWS = 1280, LSTM_ROWS = 1280 };
 
-/* A compiled model, and its data: x and classes y. */
+/* A compiled model, and its data: rows of x and classes y. */
 typedef struct fitted {
     hr_model *model;
-    hr_tensor data[2];
-    int64_t batch_size;
+    hr_dataset *data;
+    int64_t rows, batch_size;
 } fitted;
 
 static void fitted_free(void *memory)
@@ -17,30 +17,32 @@ static void fitted_free(void *memory)
     fitted *f = memory;
     if (!f) return;
     hr_model_free(f->model);
-    for (int i = 0; i < 2; i++) hr_tensor_clear(&f->data[i]);
+    hr_dataset_unref(f->data);
     free(f);
 }
 
 static hr_status random_rows(fitted *f, hr_shape shape, hr_error *err)
 {
-    hr_status st = hr_tensor_new(&f->data[0], HR_FLOAT, shape, err);
-    if (st == HR_OK) st = hr_tensor_new(&f->data[1], HR_INT64, HR_SHAPE(shape.dims[0]), err);
-    if (st != HR_OK) return st;
-    float *x = f->data[0].data;
-    int64_t *y = f->data[1].data;
-    for (int64_t i = 0; i < f->data[0].count; i++) x[i] = (float)hr_random_below(1, (uint64_t)i, 256) / 255;
-    for (int64_t i = 0; i < shape.dims[0]; i++) y[i] = hr_random_below(2, (uint64_t)i, DIGITS);
-    return HR_OK;
+    hr_tensor data[2] = {{0}};
+    hr_status st = hr_tensor_new(&data[0], HR_FLOAT, shape, err);
+    if (st == HR_OK) st = hr_tensor_new(&data[1], HR_INT64, HR_SHAPE(shape.dims[0]), err);
+    float *x = data[0].data;
+    int64_t *y = data[1].data;
+    for (int64_t i = 0; i < data[0].count && st == HR_OK; i++) x[i] = (float)hr_random_below(1, (uint64_t)i, 256) / 255;
+    for (int64_t i = 0; i < shape.dims[0] && st == HR_OK; i++) y[i] = hr_random_below(2, (uint64_t)i, DIGITS);
+    f->rows = shape.dims[0];
+    if (st == HR_OK) f->data = hr_from_tensor_slices(data, NULL, 2);
+    for (int i = 0; i < 2; i++) hr_tensor_clear(&data[i]);
+    return st;
 }
 
 static hr_status fit_epoch(fitted *f, pass *p)
 {
-    hr_dataset *ds = hr_from_tensor_slices(f->data, NULL, 2);
-    if (!hr_fit(f->model, ds, .batch_size = f->batch_size)) {
+    if (!hr_fit(f->model, hr_dataset_ref(f->data), .batch_size = f->batch_size)) {
         p->error = *hr_model_error(f->model);
         return p->error.code;
     }
-    p->rows = f->data[0].shape.dims[0];
+    p->rows = f->rows;
     return HR_OK;
 }
 
@@ -70,7 +72,28 @@ static void *prepare_mlp(const char *folder, hr_error *err)
                    HR_SHAPE(MLP_ROWS, PIXELS), 32, err);
 }
 
+/* Convolutions of 3 x 3 with 32 and 64 filters, each with a pool, and a dense layer of 128. */
+static void *prepare_cnn(const char *folder, hr_error *err)
+{
+    (void)folder;
+    hr_model *m =
+        hr_sequential(HR_LAYERS(hr_conv2d_layer(32, 3, 3, .activation = "relu"), hr_max_pooling2d_layer(2, 2),
+                                hr_conv2d_layer(64, 3, 3, .activation = "relu"), hr_max_pooling2d_layer(2, 2),
+                                hr_flatten_layer(), hr_dense_layer(128, .activation = "relu"), hr_dense_layer(DIGITS)),
+                      .input_shape = HR_SHAPE(28, 28, 1));
+    return prepare(m, HR_SHAPE(CNN_ROWS, 28, 28, 1), 128, err);
+}
+
+static void *prepare_lstm(const char *folder, hr_error *err)
+{
+    (void)folder;
+    hr_model *m = hr_sequential(HR_LAYERS(hr_lstm_layer(128), hr_dense_layer(DIGITS)), .input_shape = HR_SHAPE(28, 28));
+    return prepare(m, HR_SHAPE(LSTM_ROWS, 28, 28), 64, err);
+}
+
 const work work_models[] = {
     {.name = "fit_mlp", .run = run_fit, .prepare = prepare_mlp, .release = fitted_free, .threads = 2},
+    {.name = "fit_cnn", .run = run_fit, .prepare = prepare_cnn, .release = fitted_free, .threads = 2},
+    {.name = "fit_lstm", .run = run_fit, .prepare = prepare_lstm, .release = fitted_free, .threads = 2},
     {0},
 };
