@@ -27,7 +27,7 @@ HR_API void hr__text_json(hr__text *text, const char *data, size_t size);
 size_t hr__utf8_sound(const char *text, size_t size);
 HR_API bool hr__is_utf8(const char *data, size_t size);
 /* Space for `size` bytes more, which the caller fills and adds to text->size; NULL: no memory. */
-char *hr__text_reserve(hr__text *text, size_t size);
+HR_API char *hr__text_reserve(hr__text *text, size_t size);
 HR_API void hr__text_clear(hr__text *text); /* empties it, keeps the memory up to 4 MiB, forgets a failure */
 /* HR_OK, or no memory for `what`. */
 HR_API hr_status hr__text_status(const hr__text *text, const char *what, hr_error *err);

@@ -119,7 +119,9 @@ static int take_flag(command_call *call, char **argv, int argc, int i)
         value = word[2] ? word + 2 : NULL;
     }
     if (!f || (f->kind == FLAG_SWITCH && value && word[1] != '-')) return -unknown_flag(call, word);
-    if (f->kind == FLAG_SWITCH && value) return -usage_error(call, "--%s takes no value", f->name);
+    if (f->kind == FLAG_SWITCH && value && strcmp(value, "false") == 0) return 1; /* as if it were not there */
+    if (f->kind == FLAG_SWITCH && value && strcmp(value, "true") != 0)
+        return -usage_error(call, "--%s takes no value but true or false", f->name);
     int took = 1;
     if (f->kind != FLAG_SWITCH && !value) {
         if (i + 1 >= argc || is_flag(call->command, argv[i + 1]))

@@ -11,11 +11,11 @@ enum { HR__MESSAGE_DEPTH = 100 };
 /* Gives a message of that type, from its bytes or from its text (pbtxt). HR_DATA_LOSS, kind "proto.bytes": no such
  * message; HR_INVALID_ARGUMENT, "proto.text": a wrong text, by line and column; HR_RESOURCE_EXHAUSTED, "proto.depth",
  * or "proto.memory": more than 64 times the size of `bytes`, and 16 MiB, would be needed. */
-hr_status hr__message_read(const ProtobufCMessageDescriptor *type, hr_view bytes, ProtobufCMessage **out,
+HR_API hr_status hr__message_read(const ProtobufCMessageDescriptor *type, hr_view bytes, ProtobufCMessage **out,
                            hr_error *err);
-hr_status hr__message_read_text(const ProtobufCMessageDescriptor *type, hr_view text, ProtobufCMessage **out,
+HR_API hr_status hr__message_read_text(const ProtobufCMessageDescriptor *type, hr_view text, ProtobufCMessage **out,
                                 hr_error *err);
-void hr__message_free(ProtobufCMessage *message); /* of either. NULL: nothing */
+HR_API void hr__message_free(ProtobufCMessage *message); /* of either. NULL: nothing */
 
 /* Gives the text of a message, as TensorFlow writes it: a field a line, two blanks a level. hr_free it.
  * HR_UNIMPLEMENTED, "proto.unknown": it came with fields that its type lacks, and that have no names. */

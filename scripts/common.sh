@@ -35,8 +35,9 @@ build_targets() {
 build_packages=(gcc libc6-dev make cmake ninja-build pkg-config ca-certificates
     libuv1-dev zlib1g-dev liblz4-dev libyaml-dev libisal-dev libzstd-dev
     libprotobuf-c-dev protobuf-c-compiler libopenblas-pthread-dev libpcre2-dev libcjson-dev
-    libpng-dev libjpeg62-turbo-dev)
-test_packages=(libcmocka-dev clang python3-venv)
+    libpng-dev libjpeg62-turbo-dev
+    libhttp-parser-dev libgrpc-dev libssl-dev)
+test_packages=(libcmocka-dev clang python3-venv curl openssl)
 
 # `build PRESET [cmake options] [-- targets]`: configures and builds into build/PRESET; the target `objects` is all that
 # is compiled, without links.

@@ -5,7 +5,7 @@ cmake_minimum_required(VERSION 3.25)
 set(kind "[a-z0-9_]+(\\.[a-z0-9_]+)+")
 
 set(code "")
-foreach(room base io data feature_columns conformance proto train cli)
+foreach(room base io data feature_columns conformance proto train serve cli)
     file(GLOB_RECURSE files ${ROOT}/${room}/*.c ${ROOT}/${room}/*.h ${ROOT}/${room}/*.inc)
     foreach(file IN LISTS files)
         file(READ ${file} text)

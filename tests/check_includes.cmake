@@ -14,7 +14,8 @@ set(rooms base=0
     train/ops/files=81 train/ops/images=81 train/ops/linalg=81 train/ops/lists=81 train/ops/nn=81 train/ops/sparse=81
     train/ops/tables=81 train/ops/text=81
     train/eager=85 train/transforms=90 train/optimizers=90 train/layers=90 train/saved_model=95
-    train/hooks=100 train/estimator=110 train/training=112 train/models=112 train/conformance=115 train=120 cli=130)
+    train/hooks=100 train/estimator=110 train/training=112 train/models=112 train/conformance=115 train=120 serve=125
+    cli=130)
 
 function(find_room out file)
     set(found "")
@@ -56,7 +57,7 @@ function(check_include file included)
 endfunction()
 
 set(files "")
-foreach(folder base io data feature_columns conformance proto train cli)
+foreach(folder base io data feature_columns conformance proto train serve cli)
     file(GLOB_RECURSE some RELATIVE ${ROOT} ${ROOT}/${folder}/*.[ch])
     list(APPEND files ${some})
 endforeach()

@@ -1,6 +1,6 @@
-# Holds what the shared libraries export: public names begin with hr_; of the private ones, hr__, libheadrace exports those
-# that libheadrace_train needs, under the version node HEADRACE_PRIVATE_, and no others.
-# Run it with -DNM=nm -DLIBRARIES=libheadrace.so[;libheadrace_train.so].
+# Holds what the shared libraries export: public names begin with hr_; of the private ones, hr__, a library exports those
+# that the ones above it need, under the version node HEADRACE_PRIVATE_, and no others.
+# Run it with -DNM=nm -DLIBRARIES=libheadrace.so[;libheadrace_train.so[;libheadrace_serve.so]], from the ground up.
 cmake_minimum_required(VERSION 3.25)
 
 function(names_of out library which)
@@ -13,9 +13,16 @@ function(names_of out library which)
     set(${out} ${lines} PARENT_SCOPE)
 endfunction()
 
-list(GET LIBRARIES 0 headrace)
-names_of(exported ${headrace} --defined-only)
-set(needed "")
+function(private_names out names)
+    set(found ${names})
+    list(FILTER found INCLUDE REGEX "^hr__")
+    list(TRANSFORM found REPLACE "@.*" "")
+    set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# Each library needs what those before it export, and each private name that one exports is needed after it.
+set(exported "")
+set(wanted "")
 foreach(library IN LISTS LIBRARIES)
     names_of(defined ${library} --defined-only)
     if(NOT defined)
@@ -27,32 +34,26 @@ foreach(library IN LISTS LIBRARIES)
             message(SEND_ERROR "${library} exports ${name}: expected an exported name to begin with hr_")
         endif()
     endforeach()
-    if(library STREQUAL "${headrace}")
-        continue()
-    endif()
     names_of(undefined ${library} --undefined-only)
-    list(APPEND needed ${undefined})
-    list(FILTER defined INCLUDE REGEX "^hr__")
-    if(defined)
-        message(SEND_ERROR "${library} exports ${defined}: expected no private names, since no library is built on it; "
-                           "remove HR_API from their declarations")
-    endif()
-endforeach()
-
-list(LENGTH LIBRARIES libraries)
-if(libraries GREATER 1)
-    list(TRANSFORM exported REPLACE "@@.*" "")
-    list(TRANSFORM needed REPLACE "@.*" "")
-    foreach(name IN LISTS needed)
+    list(TRANSFORM undefined REPLACE "@.*" "")
+    foreach(name IN LISTS undefined)
         if(name MATCHES "^hr_" AND NOT name IN_LIST exported)
-            message(SEND_ERROR "the trainer needs ${name}, which ${headrace} does not export; "
-                               "put HR_API in front of its declaration, or do without it")
+            message(SEND_ERROR "${library} needs ${name}, which no library below it exports; put HR_API in front of its "
+                               "declaration, or do without it")
         endif()
     endforeach()
-    foreach(name IN LISTS exported)
-        if(name MATCHES "^hr__" AND NOT name IN_LIST needed)
-            message(SEND_ERROR "${headrace} exports ${name}, which the trainer does not need; "
-                               "remove HR_API from its declaration")
+    list(APPEND wanted ${undefined})
+    list(TRANSFORM defined REPLACE "@.*" "")
+    list(APPEND exported ${defined})
+endforeach()
+
+# A build that lacks the libraries above needs fewer.
+list(LENGTH LIBRARIES libraries)
+if(libraries GREATER 2)
+    private_names(private "${exported}")
+    foreach(name IN LISTS private)
+        if(NOT name IN_LIST wanted)
+            message(SEND_ERROR "${name} is exported, and no library above needs it; remove HR_API from its declaration")
         endif()
     endforeach()
 endif()

@@ -45,7 +45,7 @@ it_completes_every_flag_of_every_command() {
     completion
     all_commands >"$scratch/commands"
     while read -r name; do
-        for flag in $("$HEADRACE" $name --help | sed -n '/^Flags:/,/^$/s/^  [-a-z0-9, ]\{4\}\(--[a-z0-9-]*\).*/\1/p'); do
+        for flag in $("$HEADRACE" $name --help | sed -n '/^Flags:/,/^$/s/^  [-a-z0-9, ]\{4\}\(--[a-z0-9_-]*\).*/\1/p'); do
             completed headrace $name "$flag"
             case " $out " in *" $flag "*) ;; *) fail "$flag of $name is not offered" ;; esac
         done
@@ -108,7 +108,7 @@ it_is_taken_by_bash_as_a_completion() {
     refused 2 'expected bash, zsh or fish, found "sh"'
 }
 
-flags_of() { "$HEADRACE" $1 --help | sed -n '/^Flags:/,/^$/s/^  [-a-z0-9, ]\{4\}\(--[a-z0-9-]*\).*/\1/p'; }
+flags_of() { "$HEADRACE" $1 --help | sed -n '/^Flags:/,/^$/s/^  [-a-z0-9, ]\{4\}\(--[a-z0-9_-]*\).*/\1/p'; }
 
 it_is_taken_by_zsh() {
     headrace completion zsh
@@ -168,7 +168,7 @@ it_prints_a_manual_page_of_all_commands_and_flags() {
     all_commands >"$scratch/commands"
     while read -r name; do
         grep -qx "\.SS headrace $name" headrace.1 || fail "$name is not in the manual page"
-        for flag in $("$HEADRACE" $name --help | sed -n '/^Flags:/,/^$/s/^  [-a-z0-9, ]\{4\}--\([a-z0-9-]*\).*/\1/p' | grep -v help); do
+        for flag in $("$HEADRACE" $name --help | sed -n '/^Flags:/,/^$/s/^  [-a-z0-9, ]\{4\}--\([a-z0-9_-]*\).*/\1/p' | grep -v help); do
             sed -n "/^\.SS headrace $name\$/,/^\.SS/p" headrace.1 | sed 's/\\-/-/g' | grep -q -- "--.*$flag" ||
                 fail "--$flag of $name is not in the manual page"
         done

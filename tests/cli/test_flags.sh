@@ -94,7 +94,7 @@ it_refuses_values_that_do_not_fit() {
     headrace convert a -s s -o d --split row
     refused 2 '--split: expected FIELD:FOLDS'
     headrace convert a -s s -o d --json=1
-    refused 2 '--json takes no value'
+    refused 2 '--json takes no value but true or false'
     headrace train a --epochs 0
     refused 2 '--epochs: expected a whole number from 1 on, found "0"'
     headrace train a --batch-size 99999999

@@ -106,8 +106,20 @@ static hr_status sparse_size(const int64_t *dims, int64_t rank, int64_t *size, h
     return HR_OK;
 }
 
+/* The length that -1 stands for where there are no places: as if lengths of 0 were not there, on either side. */
+static int64_t empty_length(const int64_t *from, int64_t from_rank, const int64_t *dims, int64_t rank)
+{
+    int64_t before = 1, own = 1;
+    for (int64_t d = 0; d < from_rank; d++)
+        if (from[d] && __builtin_mul_overflow(before, from[d], &before)) return 0;
+    for (int64_t d = 0; d < rank; d++)
+        if (dims[d] && __builtin_mul_overflow(own, dims[d], &own)) return 0;
+    return before / own;
+}
+
 /* Fills in a length of -1. */
-static hr_status reshape_fill(int64_t *dims, int64_t rank, int64_t size, hr_error *err)
+static hr_status reshape_fill(const int64_t *from, int64_t from_rank, int64_t *dims, int64_t rank, int64_t size,
+                              hr_error *err)
 {
     int64_t open = -1, own;
     for (int64_t d = 0; d < rank; d++) {
@@ -119,7 +131,8 @@ static hr_status reshape_fill(int64_t *dims, int64_t rank, int64_t size, hr_erro
     }
     HR_TRY(sparse_size(dims, rank, &own, err));
     if (open >= 0 && own > 0 && size % own == 0) dims[open] = size / own, own = size;
-    if (own != size || (open >= 0 && own == 0))
+    if (open >= 0 && own == 0 && size == 0) dims[open] = empty_length(from, from_rank, dims, rank);
+    if (own != size)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
                        "expected a new_shape of as many places as before, %lld, got %lld", (long long)size,
                        (long long)own);
@@ -138,7 +151,7 @@ static hr_status sparse_reshape_compute(hr_kernel *k, hr_error *err)
     int64_t *to = dims->data;
     const int64_t *dim = from->data, *at = in->data;
     if (wanted->count) memcpy(to, wanted->data, sizeof *to * (size_t)wanted->count);
-    HR_TRY(reshape_fill(to, wanted->count, size, err));
+    HR_TRY(reshape_fill(dim, from->count, to, wanted->count, size, err));
     if (size == 0 && in->shape.dims[0] > 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected no values in a shape without places");
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(in->shape.dims[0], wanted->count), &out, err));

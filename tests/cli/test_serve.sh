@@ -1,0 +1,125 @@
+#!/bin/bash
+# headrace serve: curl against it, a plug-in's models, reload, signals.
+. "$(dirname "$0")/kit.sh"
+plugin=${SERVABLE:-}
+[ -n "$plugin" ] && command -v curl >/dev/null || { echo "built without the server, or no curl: nothing to test"; exit 0; }
+
+# `words VERSION WORD NUMBER...`: a version of the table.
+words() {
+    local version=$1
+    shift
+    mkdir -p "words/.$version"
+    printf '%s\t%s\n' "$@" >"words/.$version/table.tsv"
+    mv "words/.$version" "words/$version" # complete at once
+}
+# `serve FLAGS...`: begins; $url is where it listens.
+serve() {
+    start serve --servable="$plugin" --model_platform=lookup_table --model_name=words --model_base_path=words \
+        --rest_api_port=0 --no_grpc --port_file=ports --file_system_poll_wait_seconds=0.1 "$@"
+    wait_until test -e ports
+    url=http://127.0.0.1:$(sed 's/.*"rest": \([0-9]*\).*/\1/' ports)
+}
+ask() { # `ask TARGET [curl flags...]`: $out is the answer, $code the status
+    local target=$1
+    shift
+    code=$(curl -s -o answer -w '%{http_code}' "$@" "$url$target")
+    out=$(tr -d '\n ' <answer)
+    rm -f answer
+}
+stop() {
+    rm -f ports
+    kill -TERM "$pid"
+    code=0
+    wait "$pid" || code=$?
+    err=$(cat "$scratch/err")
+    ends_with 0
+}
+
+it_predicts_rows_and_columns() {
+    words 1 cat 7 dog 11
+    serve
+    ask /v1/models/words:predict -d '{"instances": ["dog", "gnu", "cat"]}'
+    ends_with 200
+    prints '{"predictions":[11,-1,7]}'
+    ask /v1/models/words:predict -d '{"inputs": {"word": ["cat"]}}'
+    prints '{"outputs":[7]}'
+    ask /v1/models/words:predict -d '{"instances": [1]}'
+    ends_with 400
+    prints 'notofexpectedtype:string'
+    ask /v1/models/words/metadata
+    prints '"serving_default":{"inputs":{"word":{"dtype":"DT_STRING"'
+    ask /v1/models/nobody:predict -d '{"instances": [1]}'
+    ends_with 404
+    stop
+}
+
+it_takes_new_versions_and_drops_deleted_ones() {
+    words 1 cat 7
+    serve
+    words 2 cat 8
+    wait_until sh -c "curl -s $url/v1/models/words/versions/2 | grep -q AVAILABLE"
+    wait_until sh -c "curl -s $url/v1/models/words/versions/1 | grep -q END"
+    ask /v1/models/words:predict -d '{"instances": ["cat"]}'
+    prints '{"predictions":[8]}'
+    rm -rf words/2
+    wait_until sh -c "curl -s $url/v1/models/words/versions/1 | grep -q AVAILABLE"
+    ask /v1/models/words:predict -d '{"instances": ["cat"]}'
+    prints '{"predictions":[7]}'
+    printf 'no number\n' >bad.tsv
+    mkdir words/.3
+    mv bad.tsv words/.3/table.tsv
+    mv words/.3 words/3
+    wait_until sh -c "curl -s $url/v1/models/words/versions/3 | grep -q 'expected a word'"
+    ask /v1/models/words:predict -d '{"instances": ["cat"]}'
+    prints '{"predictions":[7]}'
+    stop
+    rm -rf words
+}
+
+it_shows_health_metrics_and_a_page() {
+    words 1 cat 7
+    serve --access_log=access.jsonl
+    ask /healthz
+    ends_with 200
+    ask /readyz
+    ends_with 200
+    ask /v1/models/words:predict -d '{"instances": ["cat"]}'
+    ask /monitoring/prometheus/metrics
+    prints ':tensorflow:serving:request_count{model_name="words",status="OK"}1'
+    ask /
+    ends_with 200
+    prints '<title>'
+    ask /v1/models
+    prints '"name":"words"'
+    stop
+    grep -q '"target": "/v1/models/words:predict", "status": 200' access.jsonl || fail "expected a line of the access log"
+}
+
+it_speaks_tls_and_asks_for_a_key() {
+    command -v openssl >/dev/null || return 0
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost 2>/dev/null
+    words 1 cat 7
+    echo secret >key.txt
+    serve --tls_key=key.pem --tls_cert=cert.pem --api_key_file=key.txt
+    url=${url/http:/https:}
+    ask /v1/models/words:predict -k -d '{"instances": ["cat"]}'
+    ends_with 401
+    ask /v1/models/words:predict -k -H 'Authorization: Bearer secret' -d '{"instances": ["cat"]}'
+    ends_with 200
+    prints '{"predictions":[7]}'
+    stop
+}
+
+it_says_what_is_wrong() {
+    headrace serve
+    refused 2 'expected either --model_base_path or --model_config_file'
+    headrace serve --model_base_path=nothing --no_grpc --rest_api_port=0
+    ends_with 1
+    says 'Could not find base path'
+    printf 'model_config_list { config { name: "a" base_path: "relative" model_platform: "tensorflow" } }\n' >models
+    headrace serve --model_config_file=models --no_grpc --rest_api_port=0
+    ends_with 1
+    says 'Expected model a to have an absolute path'
+}
+
+run_tests
