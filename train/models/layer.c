@@ -1,12 +1,13 @@
 /* A layer: its kind, arguments and variables; what the kit gives to kinds; one call of a layer in a graph. */
 #include "base/descriptor.h"
+#include "base/text.h"
 #include "train/models/models_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { LAYER_CONSTRAINTS = 16, LAYER_TEXT = 512 };
+enum { LAYER_CONSTRAINTS = 16, LAYER_ATTRIBUTES = 16, LAYER_TEXT = 512 };
 
 /* A call with what only the library knows of it. */
 typedef struct placing {
@@ -19,6 +20,11 @@ typedef struct placing {
         hr_constraint constraint;
     } constrained[LAYER_CONSTRAINTS];
     int constraints;
+    struct {
+        char scope[128]; /* within the layer's own */
+        char name[64];
+    } attribute[LAYER_ATTRIBUTES];
+    int attributes;
 } placing;
 
 static placing *placing_of(hr_layer_call *c) { return (placing *)(void *)c; }
@@ -71,6 +77,7 @@ void hr__layer_free(hr_layer *layer)
     for (int i = 0; i < layer->variables.count; i++) {
         hr_free(layer->variables.at[i].name);
         hr_free(layer->variables.at[i].title);
+        hr_free(layer->variables.at[i].path);
     }
     hr_free(layer->variables.at);
     hr_free(layer->name);
@@ -173,6 +180,47 @@ void hr_layer_constrain(hr_layer_call *c, const char *name, hr_constraint constr
     }
     (void)snprintf(p->constrained[p->constraints].name, sizeof p->constrained->name, "%s", name);
     p->constrained[p->constraints++].constraint = constraint;
+}
+
+void hr_layer_attribute(hr_layer_call *c, const char *scope, const char *attribute)
+{
+    placing *p = placing_of(c);
+    if (!p->recording) return;
+    if (p->attributes == LAYER_ATTRIBUTES) {
+        hr_layer_fail(c, "models.layer", "expected at most %d attributes", LAYER_ATTRIBUTES);
+        return;
+    }
+    (void)snprintf(p->attribute[p->attributes].scope, sizeof p->attribute->scope, "%s", scope);
+    (void)snprintf(p->attribute[p->attributes++].name, sizeof p->attribute->name, "%s", attribute);
+}
+
+static const char *layer_attribute_of(const placing *p, const char *scope, size_t size)
+{
+    for (int i = 0; i < p->attributes; i++)
+        if (strlen(p->attribute[i].scope) == size && memcmp(p->attribute[i].scope, scope, size) == 0)
+            return p->attribute[i].name;
+    return NULL;
+}
+
+/* The place of a variable in files. An attribute of "a" stands for that part of the name, one of "a/" and of "" comes
+ * between the parts. Gives; NULL: no memory. */
+static char *layer_path(const placing *p, const char *name)
+{
+    const size_t scope = strlen(p->owner->scope);
+    hr__text path = {0};
+    if (strncmp(name, p->owner->scope, scope) == 0 && name[scope] == '/') name += scope + 1;
+    for (size_t at = 0, end; name[at]; at = end) {
+        const char *between = layer_attribute_of(p, name, at);
+        end = at + strcspn(name + at, "/");
+        const char *own = name[end] ? layer_attribute_of(p, name, end) : NULL;
+        if (between) hr__text_printf(&path, "%s/", between);
+        hr__text_bytes(&path, own ? own : name + at, own ? strlen(own) : end - at);
+        if (name[end]) {
+            hr__text_byte(&path, '/');
+            end++;
+        }
+    }
+    return hr__text_take(&path);
 }
 
 static hr_status layer_note(hr_layer *owner, const hr_variable_info *variable, bool state)
@@ -310,6 +358,11 @@ hr_node hr_layer_inner(hr_layer_call *c, const hr_layer *inner, const char *name
     const hr_node result = layer_run(&p);
     if (name) hr_scope_end(c->graph);
     for (int i = 0; i < p.constraints; i++) hr_layer_constrain(c, p.constrained[i].name, p.constrained[i].constraint);
+    for (int i = 0; i < p.attributes; i++) {
+        char scope[2 * sizeof p.attribute->scope];
+        (void)snprintf(scope, sizeof scope, "%s%s%s", name ? name : "", name ? "/" : "", p.attribute[i].scope);
+        hr_layer_attribute(c, scope, p.attribute[i].name);
+    }
     if (of) *of = p.call;
     return result;
 }
@@ -324,6 +377,10 @@ static hr_status layer_note_variables(placing *p, int before)
         for (int k = 0; k < layer->variables.count; k++)
             known |= strcmp(layer->variables.at[k].name, variable->name) == 0;
         if (!known) HR_TRY(layer_note(layer, variable, false));
+    }
+    for (int k = 0; k < layer->variables.count; k++) {
+        layer->variables.at[k].path = layer_path(p, layer->variables.at[k].name);
+        if (!layer->variables.at[k].path) return HR_RESOURCE_EXHAUSTED;
     }
     for (int k = 0; k < layer->variables.count; k++) {
         const char *last = strrchr(layer->variables.at[k].name, '/');

@@ -132,6 +132,11 @@ HR_API hr_node hr_layer_shape(hr_node x, hr_shape shape);
  * result; all of its outputs and masks are in *of, unless NULL. */
 HR_API hr_node hr_layer_inner(hr_layer_call *c, const hr_layer *inner, const char *name, const hr_node *input,
                               int inputs, const hr_node *mask, hr_layer_call *of);
+/* Files of weights have Keras's names for a layer's weights: those in SCOPE/`scope` ("": all) are there in `attribute`.
+ * Default: they are called as in the layer's scope. A recurrent layer whose weights are in SCOPE/lstm_cell says ("lstm_cell",
+ * "cell"), a wrapper that calls a layer by hr_layer_inner says the same of that one's scope: ("forward_r",
+ * "forward_layer"), and of one without a scope ("", "layer"). */
+HR_API void hr_layer_attribute(hr_layer_call *c, const char *scope, const char *attribute);
 /* The kind of a layer, its own arguments and its name ("" where it has none yet), for wrappers. Borrow from it. */
 HR_API const hr_layer_kind *hr_layer_kind_of(const hr_layer *layer);
 HR_API const void *hr_layer_config(const hr_layer *layer);

@@ -23,6 +23,7 @@ void *hr__list_add(void *list, size_t size);
 typedef struct hr__layer_variable {
     char *name;     /* in graphs */
     char *title;    /* as in Keras: without the models around its own */
+    char *path;     /* in files, within the layer: "kernel", "cell/bias" */
     bool trainable; /* but for a frozen layer */
     bool state;     /* no weight: kept from batch to batch */
     hr_constraint constraint;
@@ -177,6 +178,8 @@ hr_status hr__model_built(hr_model *m, hr_shape shape, hr_dtype dtype, hr_error 
 /* The layers in Keras's order, and the names of the outputs. */
 hr_status hr__model_order(hr_model *m, hr_error *err);
 
+/* The model is built, and its session has all weights. */
+hr_status hr__weights_ready(hr_model *m, hr_error *err);
 /* Calls `fn` for each weight in the order of get_weights, those within models, too; another answer than HR_OK ends it. */
 typedef hr_status hr__weight_fn(void *user, hr_layer *layer, hr__layer_variable *weight, bool frozen);
 hr_status hr__each_weight(hr_model *m, hr__weight_fn *fn, void *user);

@@ -45,7 +45,7 @@ hr_weight_info hr_model_weight(hr_model *m, int i)
                             .layer = f.layer};
 }
 
-static hr_status weights_ready(hr_model *m, hr_error *err)
+hr_status hr__weights_ready(hr_model *m, hr_error *err)
 {
     const hr_error *of = m ? hr_model_error(m) : NULL;
     if (!m) return hr_fail(err, HR_INVALID_ARGUMENT, "models.argument", "model: expected one, got NULL");
@@ -53,7 +53,9 @@ static hr_status weights_ready(hr_model *m, hr_error *err)
         if (err) *err = *of;
         return of->code;
     }
-    HR_TRY(hr__model_built(m, m->input_shape, HR_FLOAT, err));
+    /* A scalar as the shape says that it is not known yet. */
+    const hr_shape shape = m->input_shape.rank > 0 ? m->input_shape : (hr_shape){.rank = -1};
+    HR_TRY(hr__model_built(m, shape, HR_FLOAT, err));
     return hr__body_session(m->body, err);
 }
 
@@ -61,7 +63,7 @@ hr_status hr_get_weight(hr_model *m, int i, hr_tensor *out, hr_error *err)
 {
     weight_find f;
     *out = (hr_tensor){0};
-    HR_TRY(weights_ready(m, err));
+    HR_TRY(hr__weights_ready(m, err));
     if (!weight_at(m, i, &f))
         return hr_fail(err, HR_INVALID_ARGUMENT, "models.weights",
                        "model '%.60s': expected a weight from 0 to %d, got %d", m->name, f.count - 1, i);
@@ -94,7 +96,7 @@ static hr_status weight_set_step(void *user, hr_layer *layer, hr__layer_variable
 
 hr_status hr_set_weights(hr_model *m, const hr_tensor *weights, int count, hr_error *err)
 {
-    HR_TRY(weights_ready(m, err));
+    HR_TRY(hr__weights_ready(m, err));
     const int expected = hr_model_weights(m);
     if (count != expected || (count > 0 && !weights))
         return hr_fail(err, HR_INVALID_ARGUMENT, "models.weights", "model '%.60s': expected %d weights, got %d",

@@ -51,6 +51,8 @@ void keras_rows(const keras_data *d, int64_t first, int64_t last, hr_tensor *out
 golden_result keras_run(golden_case *c, bool tf_compat);
 
 /* ---- other kinds of cases ---- */
-golden_result keras_builds(golden_case *c); /* layers alone */
+golden_result keras_builds(golden_case *c);  /* layers alone */
+golden_result keras_files(golden_case *c);   /* files of weights */
+golden_result keras_summary(golden_case *c); /* the text of a summary */
 
 #endif

@@ -460,6 +460,8 @@ static void call(run *r, const cJSON *then, hr_error *err)
         (void)hr_predict_on_batch(r->m, in, names, count, out);
         count = 0;
     }
+    if (strcmp(op, "summary") == 0) hr_free(hr_model_summary(r->m));
+    if (strcmp(op, "load_weights") == 0) (void)hr_load_weights(r->m, golden_text(then, "path", ""), err);
     if (strcmp(op, "get_layer") == 0) (void)hr_get_layer(r->m, golden_text(then, "layer", ""));
     cJSON_ArrayForEach(shape, golden_get(then, "shapes"))
     {

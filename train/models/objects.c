@@ -1,0 +1,115 @@
+/* The objects of a model, by Keras's names. */
+#include "train/models/objects.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void hr__objects_clear(hr__objects *o)
+{
+    for (int i = 0; i < o->at.count; i++) {
+        hr_free(o->at.at[i].name);
+        hr_free(o->at.at[i].title);
+    }
+    for (int i = 0; i < o->names.count; i++) hr_free(o->names.at[i].name);
+    hr_free(o->at.at);
+    hr_free(o->names.at);
+    memset(o, 0, sizeof *o);
+}
+
+static int object_new(hr__objects *o, int parent, const char *name)
+{
+    hr__object *made = HR__LIST_ADD(&o->at);
+    if (!made) return -1;
+    *made = (hr__object){.parent = parent, .name = hr_strdup(name)};
+    return made->name ? o->at.count - 1 : -1;
+}
+
+int hr__object_child(hr__objects *o, int parent, const char *name)
+{
+    /* Children come soon after their siblings, so the search begins at the end. */
+    for (int i = o->at.count - 1; i > parent; i--)
+        if (o->at.at[i].parent == parent && strcmp(o->at.at[i].name, name) == 0) return i;
+    return object_new(o, parent, name);
+}
+
+static bool object_call_also(hr__objects *o, int from, int to, const char *name)
+{
+    hr__object_name *also = HR__LIST_ADD(&o->names);
+    if (!also) return false;
+    *also = (hr__object_name){from, to, hr_strdup(name)};
+    return also->name != NULL;
+}
+
+/* ---- layers ---- */
+
+/* A variable at a path of names from `from` on. */
+static hr_status objects_add_variable(hr__objects *o, hr_model *m, int from, const hr__layer_variable *v, hr_error *err)
+{
+    const hr_variable_info *info = hr_variable_named(m->body->graph, v->name);
+    char part[512];
+    for (const char *at = v->path; *at && from >= 0;) {
+        const size_t n = strcspn(at, "/");
+        (void)snprintf(part, sizeof part, "%.*s", (int)n, at);
+        from = hr__object_child(o, from, part);
+        at += n + (at[n] == '/');
+    }
+    if (!info || from < 0) return hr_no_memory(err, "the objects of a model");
+    hr__object *made = &o->at.at[from];
+    made->title = hr_strdup(v->title);
+    made->session = m->body->session;
+    made->variable = info->handle;
+    made->dtype = info->dtype;
+    made->shape = info->shape;
+    return made->title ? HR_OK : hr_no_memory(err, "the objects of a model");
+}
+
+static bool layer_has_weights(hr_layer *layer)
+{
+    hr_model *inner = layer->model;
+    for (int i = 0; i < layer->variables.count; i++)
+        if (!layer->variables.at[i].state) return true;
+    return inner && hr_model_weights(inner) > 0;
+}
+
+/* The layers of a model `of`, which is `m` or one within it. Those that have weights are counted apart. */
+static hr_status objects_add_layers(hr__objects *o, hr_model *m, const hr_model *of, int from, hr_error *err)
+{
+    int weighted = 0;
+    for (int i = 0; i < of->order.count; i++) {
+        hr_layer *layer = of->order.at[i];
+        const bool has = layer_has_weights(layer);
+        char name[64], number[64];
+        (void)snprintf(number, sizeof number, "layer-%d", i);
+        (void)snprintf(name, sizeof name, has ? "layer_with_weights-%d" : "layer-%d", has ? weighted++ : i);
+        const int made = object_new(o, from, name);
+        if (made < 0 || (has && !object_call_also(o, from, made, number)))
+            return hr_no_memory(err, "the objects of a model");
+        for (int k = 0; k < layer->variables.count; k++)
+            if (!layer->variables.at[k].state) HR_TRY(objects_add_variable(o, m, made, &layer->variables.at[k], err));
+        if (layer->model) HR_TRY(objects_add_layers(o, m, layer->model, made, err));
+    }
+    return HR_OK;
+}
+
+hr_status hr__objects_of(hr_model *m, hr__objects *out, hr_error *err)
+{
+    memset(out, 0, sizeof *out);
+    if (object_new(out, -1, "") < 0) return hr_no_memory(err, "the objects of a model");
+    return objects_add_layers(out, m, m, 0, err);
+}
+
+static void object_path(const hr__objects *o, int object, hr__text *key)
+{
+    const hr__object *at = &o->at.at[object];
+    if (at->parent > 0) {
+        object_path(o, at->parent, key);
+        hr__text_byte(key, '/');
+    }
+    for (const char *p = at->name; *p; p++) hr__text_add(key, *p == '.' ? ".." : (const char[]){*p, '\0'});
+}
+
+void hr__object_key(const hr__objects *o, int object, hr__text *key)
+{
+    object_path(o, object, key);
+    hr__text_add(key, "/.ATTRIBUTES/VARIABLE_VALUE");
+}
