@@ -4,17 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST_SETS = 256 };
-
-/* 0, or the exit code. */
-static int read_sets(const command_call *call, const char *set[MOST_SETS], int *count)
-{
-    *count = flag_count(call, "set");
-    if (*count > MOST_SETS) return usage_error(call, "--set: expected at most %d, found %d", MOST_SETS, *count);
-    for (int i = 0; i < *count; i++) set[i] = flag_nth(call, "set", i);
-    return 0;
-}
-
 int open_training(const command_call *call, hr_training **out)
 {
     const char *set[MOST_SETS];

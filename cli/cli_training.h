@@ -10,11 +10,7 @@
         {FLAG_TEXT, "model-dir", 'm', "DIR", "folder of checkpoints and event files; default: the file's, or model"},  \
         {FLAG_TEXT, "estimator", 0, "ESTIMATOR", "another kind of model, of the same columns"},                        \
         {FLAG_NUMBER, "seed", 0, "N", "overrides the file's"}, {FLAG_COUNT, "epochs", 0, "N", "overrides the file's"}, \
-        {FLAG_COUNT, "batch-size", 0, "N", "overrides the file's"},                                                    \
-    {                                                                                                                  \
-        FLAG_REPEATED, "set", 0, "KEY=VALUE",                                                                          \
-            "a value in the place of the file's, as train.learning_rate=0.01; may be repeated"                         \
-    }
+        {FLAG_COUNT, "batch-size", 0, "N", "overrides the file's"}, SET_FLAG("train.learning_rate=0.01")
 
 /* Opens the file that the first argument names. 0, or the exit code. */
 int open_training(const command_call *call, hr_training **out);

@@ -63,6 +63,13 @@ int64_t flag_number(const command_call *call, const char *name, int64_t fallback
 const char *const *flag_words(const command_call *call, const char *name, int *count);
 int flag_count(const command_call *call, const char *name); /* of a FLAG_REPEATED */
 const char *flag_nth(const command_call *call, const char *name, int i);
+/* Values in the place of those of a config file: all of --set. 0, or the exit code. */
+enum { MOST_SETS = 256 };
+#define SET_FLAG(example)                                                                                              \
+    {                                                                                                                  \
+        FLAG_REPEATED, "set", 0, "KEY=VALUE", "a value in the place of the file's, as " example "; may be repeated"    \
+    }
+int read_sets(const command_call *call, const char *set[MOST_SETS], int *count);
 /* The value of --compression, in any case of letters; HR_COMPRESSION_AUTO if it is not given. False: there is no such
  * one, which has been said. */
 bool flag_compression(const command_call *call, hr_compression *out);

@@ -16,6 +16,8 @@ typedef struct conversion {
     hr_convert_opts opts;
     csv_flags csv;
     hr_schema_file *schema;
+    const char *set[MOST_SETS];
+    int sets;
     char *split;
     const char *require[REQUIRED];
     progress bar;
@@ -164,6 +166,9 @@ static int read_flags(const command_call *call, conversion *c)
     o->csv = &c->csv.opts;
     o->max_record_bytes = flag_max_record(call);
     int code = read_csv_flags(call, &c->csv);
+    if (code == 0) code = read_sets(call, c->set, &c->sets);
+    if (code == 0 && c->sets > 0 && !flag_given(call, "schema"))
+        code = usage_error(call, "--set: expected --schema beside it, whose values it changes");
     o->separator = c->csv.opts.separator;
     if (code == 0) code = read_policy(call, &o->policy);
     if (code == 0) code = read_output(call, c);
@@ -196,8 +201,7 @@ static hr_status infer_schema(conversion *c, const char *from, hr_error *err)
     progress_start(&c->bar, "converting");
     if (st < 0 && st != HR_CANCELLED && c->opts.policy.on_error != HR_FAIL) {
         const size_t size = strlen(err->text);
-        snprintf(err->text + size, sizeof err->text - size,
-                 "; give --schema, since finding the types skips no rows");
+        snprintf(err->text + size, sizeof err->text - size, "; give --schema, since finding the types skips no rows");
     }
     return st;
 }
@@ -208,7 +212,7 @@ static hr_status find_schema(const command_call *call, conversion *c, hr_error *
     HR_TRY(hr_convert_formats(&c->inputs, c->out, &c->opts, &from, &to, err));
     if (path) {
         interrupt_at_once("convert");
-        const hr_status st = hr_schema_file_open(path, &c->schema, err);
+        const hr_status st = hr_schema_file_open(path, &c->schema, err, .set = c->set, .set_count = c->sets);
         interrupt_at_once(NULL);
         HR_TRY(st);
     } else if (types || strcmp(from, "csv") == 0 || strcmp(to, "csv") == 0)
@@ -257,6 +261,7 @@ static const flag flags[] = {
     {FLAG_TEXT, "from", 0, "FORMAT", "default: by the first FILE's name, else csv"},
     {FLAG_TEXT, "to", 0, "FORMAT", "default: by the name of the one file, else tfrecord"},
     {FLAG_TEXT, "schema", 's', "FILE", "YAML with a schema: section: the fields and their types"},
+    SET_FLAG("schema.string=[name, carrier]"),
     {FLAG_TEXT, "types", 0, "F=T,...", "the types of some fields, as row=int64,temp=float; they override the schema"},
     {FLAG_COUNT, "shards", 0, "N", "the number of files of each split; default 1"},
     {FLAG_BYTES, "max-shard-bytes", 0, "SIZE", "instead of --shards: fill files of this size, one after the other"},

@@ -241,6 +241,14 @@ const char *flag_nth(const command_call *call, const char *name, int n)
     return NULL;
 }
 
+int read_sets(const command_call *call, const char *set[MOST_SETS], int *count)
+{
+    *count = flag_count(call, "set");
+    if (*count > MOST_SETS) return usage_error(call, "--set: expected at most %d, found %d", MOST_SETS, *count);
+    for (int i = 0; i < *count; i++) set[i] = flag_nth(call, "set", i);
+    return 0;
+}
+
 size_t flag_max_record(const command_call *call)
 {
     const int64_t bytes = flag_number(call, "max-record-bytes", 0);

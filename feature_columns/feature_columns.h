@@ -338,8 +338,20 @@ HR_API hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, con
 /* The sections `schema:` and `columns:` of a config file (docs/config.md). The file gives each column a name. */
 typedef struct hr_column_set hr_column_set;
 
+typedef struct hr_column_set_open_opts {
+    size_t struct_size;
+    /* Values of the file by their paths: "columns.dest.hash_bucket=512". A value is YAML. Errors name the option. Kind:
+     * config.set. */
+    const char *const *set;
+    int set_count;
+} hr_column_set_open_opts;
 /* Gives *out (hr_column_set_free); errors name the line and column of the mistake. */
-HR_API hr_status hr_column_set_open(const char *path, hr_column_set **out, hr_error *err);
+HR_API hr_status hr_column_set_open_with(const char *path, const hr_column_set_open_opts *opts, hr_column_set **out,
+                                         hr_error *err);
+#define hr_column_set_open(path, out, ...)                                                                             \
+    HR_COLUMN_SET_OPEN_(path, out, __VA_ARGS__, .struct_size = sizeof(hr_column_set_open_opts))
+#define HR_COLUMN_SET_OPEN_(path, out, err, ...)                                                                       \
+    hr_column_set_open_with((path), &(hr_column_set_open_opts){__VA_ARGS__}, (out), (err))
 HR_API hr_status hr_column_set_parse(const char *name, const char *yaml, size_t size, hr_column_set **out,
                                      hr_error *err); /* `name` is for errors */
 HR_API void hr_column_set_free(hr_column_set *set);  /* NULL: nothing */

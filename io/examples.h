@@ -74,9 +74,21 @@ HR_API void hr_example_filter_free(hr_example_filter *filter); /* NULL: nothing 
 
 /* ---- types of fields ---- */
 
+typedef struct hr_schema_file_open_opts {
+    size_t struct_size;
+    /* Values of the file by their paths: "schema.string=[name, carrier]". A value is YAML. Errors name the option. Kind:
+     * config.set. */
+    const char *const *set;
+    int set_count;
+} hr_schema_file_open_opts;
 /* The `schema:` section of a config file, or a file that is this section alone: names and types of fields
  * (docs/formats.md). Gives *out. The error names line and column of what is wrong. */
-HR_API hr_status hr_schema_file_open(const char *path, hr_schema_file **out, hr_error *err);
+HR_API hr_status hr_schema_file_open_with(const char *path, const hr_schema_file_open_opts *opts, hr_schema_file **out,
+                                          hr_error *err);
+#define hr_schema_file_open(path, out, ...)                                                                            \
+    HR_SCHEMA_FILE_OPEN_(path, out, __VA_ARGS__, .struct_size = sizeof(hr_schema_file_open_opts))
+#define HR_SCHEMA_FILE_OPEN_(path, out, err, ...)                                                                      \
+    hr_schema_file_open_with((path), &(hr_schema_file_open_opts){__VA_ARGS__}, (out), (err))
 HR_API void hr_schema_file_free(hr_schema_file *schema); /* NULL: nothing */
 /* Changes the types of some fields: "row=int64,temp=float". HR_INVALID_ARGUMENT, schema.types. Call it before the
  * schema is used. */

@@ -34,7 +34,7 @@ static hr_status read_set(hr_column_set *set, hr_error *err)
 }
 
 /* Takes the config. */
-static hr_status new_set(hr__config *config, hr_column_set **out, hr_error *err)
+static hr_status new_set(hr__config *config, const hr_column_set_open_opts *o, hr_column_set **out, hr_error *err)
 {
     hr_column_set *set = hr_calloc(1, sizeof *set);
     if (!set) {
@@ -42,7 +42,8 @@ static hr_status new_set(hr__config *config, hr_column_set **out, hr_error *err)
         return hr_no_memory(err, "a set of columns");
     }
     set->config = config;
-    hr_status st = read_set(set, err);
+    hr_status st = hr__config_set_all(config, o->set, o->set_count, err);
+    if (st == HR_OK) st = read_set(set, err);
     if (st != HR_OK) {
         hr_column_set_free(set);
         return st;
@@ -51,12 +52,14 @@ static hr_status new_set(hr__config *config, hr_column_set **out, hr_error *err)
     return HR_OK;
 }
 
-hr_status hr_column_set_open(const char *path, hr_column_set **out, hr_error *err)
+hr_status hr_column_set_open_with(const char *path, const hr_column_set_open_opts *opts, hr_column_set **out,
+                                  hr_error *err)
 {
+    const hr_column_set_open_opts o = HR_OPTIONS(hr_column_set_open_opts, opts);
     hr__config *config;
     *out = NULL;
     HR_TRY(hr__config_open(path, &config, err));
-    return new_set(config, out, err);
+    return new_set(config, &o, out, err);
 }
 
 hr_status hr_column_set_parse(const char *name, const char *yaml, size_t size, hr_column_set **out, hr_error *err)
@@ -64,7 +67,7 @@ hr_status hr_column_set_parse(const char *name, const char *yaml, size_t size, h
     hr__config *config;
     *out = NULL;
     HR_TRY(hr__config_parse(name, yaml, size, &config, err));
-    return new_set(config, out, err);
+    return new_set(config, &(hr_column_set_open_opts){0}, out, err);
 }
 
 void hr_column_set_free(hr_column_set *set)

@@ -137,15 +137,21 @@ hr_status hr__schema_read(const hr__node *section, hr__schema_file *out, hr_erro
     return label ? find_named(label, out, &out->label, err) : HR_OK;
 }
 
-hr_status hr__schema_open(const char *path, hr__schema_file *out, hr_error *err)
+static hr_status schema_open(const char *path, const hr_schema_file_open_opts *o, hr__schema_file *out, hr_error *err)
 {
     hr__config *config;
     *out = (hr__schema_file){.label = -1};
     HR_TRY(hr__config_open(path, &config, err));
+    hr_status st = hr__config_set_all(config, o->set, o->set_count, err);
     const hr__node *root = hr__config_root(config), *section = hr__node_get(root, "schema");
-    hr_status st = hr__schema_read(section ? section : root, out, err);
+    if (st == HR_OK) st = hr__schema_read(section ? section : root, out, err);
     hr__config_free(config);
     return st;
+}
+
+hr_status hr__schema_open(const char *path, hr__schema_file *out, hr_error *err)
+{
+    return schema_open(path, &(hr_schema_file_open_opts){0}, out, err);
 }
 
 static hr_status set_type(hr__schema_file *schema, const char *text, size_t size, hr_error *err)
@@ -224,15 +230,17 @@ hr_status hr__schema_copy(const hr__schema_file *schema, hr__schema_file *out, h
     return HR_OK;
 }
 
-hr_status hr_schema_file_open(const char *path, hr_schema_file **out, hr_error *err)
+hr_status hr_schema_file_open_with(const char *path, const hr_schema_file_open_opts *opts, hr_schema_file **out,
+                                   hr_error *err)
 {
+    const hr_schema_file_open_opts o = HR_OPTIONS(hr_schema_file_open_opts, opts);
     if (out) *out = NULL;
     if (!path || !out)
         return hr_fail(err, HR_INVALID_ARGUMENT, "schema.argument", "expected %s, got NULL",
                        path ? "where to put the schema" : "the name of a file");
     *out = hr_calloc(1, sizeof **out);
     if (!*out) return hr_no_memory(err, "a schema");
-    hr_status st = hr__schema_open(path, *out, err);
+    hr_status st = schema_open(path, &o, *out, err);
     if (st == HR_OK) return HR_OK;
     hr_schema_file_free(*out);
     *out = NULL;

@@ -22,4 +22,12 @@ it_names_the_place_of_a_mistake() {
     refused 1 "none.yaml"
 }
 
+it_changes_a_value_before_it_reads_the_file() {
+    headrace columns "$flights_yaml" --set columns.dest.hash_bucket=7
+    ends_with 0
+    prints '  dest: {hash_bucket: 7}'
+    headrace columns "$flights_yaml" --set columns.dest.hash_bucket=none
+    refused 1 '--set "columns.dest.hash_bucket=none": expected'
+}
+
 run_tests

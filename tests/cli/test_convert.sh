@@ -623,4 +623,14 @@ it_takes_rows_without_the_label() {
     refused 1 "short.csv:1: expected a column 'name' in the header"
 }
 
+it_changes_a_value_of_the_schema() {
+    headrace convert "$SOURCE/examples/data/iris_test.csv" -s "$SOURCE/examples/iris.yaml" -o - --to jsonl \
+        --set 'schema.float=[PetalLength]'
+    ends_with 0
+    prints '"PetalLength":'
+    case $out in *SepalLength*) fail "expected one number a row" ;; esac
+    headrace convert "$SOURCE/examples/data/iris_test.csv" -o out.jsonl --set 'schema.float=[PetalLength]'
+    refused 2 "--set: expected --schema beside it"
+}
+
 run_tests
