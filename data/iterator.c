@@ -158,7 +158,7 @@ void hr_iterator_locate(hr_iterator *it, int64_t row, hr_error *err)
 {
     const hr_element *e = &it->element;
     if (it->open && e->columns && row >= 0 && row < e->end - e->first)
-        hr__name_place(&it->engine, e->columns, e->first + row, err);
+        hr__name_line(&it->engine, e->columns, e->first + row, err);
 }
 
 const hr_error *hr_iterator_error(const hr_iterator *it)

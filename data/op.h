@@ -274,6 +274,8 @@ HR_API void *hr_unit_bytes(hr_plan *p, size_t size);
 /* How many bytes a source should put into a unit. */
 HR_API size_t hr_unit_size(const hr_plan *p);
 HR_API int32_t hr_file_number(hr_plan *p, const char *name); /* for hr_origin, within this iterator; -1: no memory */
+/* Such a file is text: errors of its rows name the line, which is looked for when one ends the pipeline. */
+HR_API void hr_file_has_lines(hr_plan *p, int32_t number);
 
 /* Counts something that was repaired, skipped or replaced by a default, for hr_iterator_report. `what` is a literal. */
 HR_API void hr_plan_count(hr_plan *p, const char *what, int64_t count);

@@ -25,12 +25,35 @@ static hr_status framing_place(hr__record_place at, int64_t length, hr_error *er
     return HR_DATA_LOSS;
 }
 
+/* As the first bytes of a CSV are. */
+static bool framing_is_text(const char *header)
+{
+    for (int i = 0; i < HR__RECORD_HEADER; i++)
+        if ((unsigned char)header[i] < ' ' && header[i] != '\t' && header[i] != '\r' && header[i] != '\n') return false;
+    return true;
+}
+
+/* Of the first line, as far as the header goes. */
+static int framing_line_size(const char *header)
+{
+    int size = 0;
+    while (size < HR__RECORD_HEADER && header[size] != '\r' && header[size] != '\n') size++;
+    return size;
+}
+
 hr_status hr__record_fail_length_crc(hr__record_place at, const char *header, hr_error *err)
 {
-    hr_fail(err, HR_DATA_LOSS, "tfrecord.length_crc",
-            "expected length checksum 0x%08" PRIx32 ", got 0x%08" PRIx32 "; %s",
-            hr_crc32c_mask(hr_crc32c(0, header, 8)), hr__get32(header + 8),
-            at.offset == 0 ? "the file is corrupt, or is not a TFRecord file" : "the file is corrupt from here on");
+    if (at.offset == 0 && framing_is_text(header))
+        hr_fail(
+            err, HR_DATA_LOSS, "tfrecord.length_crc",
+            "expected a record's length and checksum, found the text \"%.*s\"; the file is not a TFRecord file: name "
+            "its format, as csv or jsonl",
+            framing_line_size(header), header);
+    else
+        hr_fail(err, HR_DATA_LOSS, "tfrecord.length_crc",
+                "expected length checksum 0x%08" PRIx32 ", got 0x%08" PRIx32 "; %s",
+                hr_crc32c_mask(hr_crc32c(0, header, 8)), hr__get32(header + 8),
+                at.offset == 0 ? "the file is corrupt, or is not a TFRecord file" : "the file is corrupt from here on");
     return framing_place(at, HR__RECORD_HEADER, err);
 }
 

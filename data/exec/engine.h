@@ -75,6 +75,7 @@ typedef struct noted_file {
     int64_t size, mtime; /* -1: could not be told */
     uint64_t digest;     /* of its size and a sample of its bytes */
     bool opened;         /* by this iterator */
+    bool has_lines;      /* places in it are told by lines */
 } noted_file;
 
 /* A line of hr_explain: a stage, or all that are alike, such as files read side by side. */
@@ -164,8 +165,10 @@ void hr__unit_work(stage *s, unit *u, hr_work *w);
 int64_t hr__count(engine *e, const char *what, int64_t count);
 bool hr__ignorable(const hr_error *err);
 void hr__tell_ignored(const hr_dataset *by, const hr_error *err);
-/* Says before an error where a row was read, if that is known and the error names no file yet. */
+/* Says before an error where a row was read, if that is known and the error names no file yet. The second one reads a
+ * file of lines up to there, so it is for errors that end something. */
 void hr__name_place(engine *e, const hr_columns *c, int64_t row, hr_error *err);
+void hr__name_line(engine *e, const hr_columns *c, int64_t row, hr_error *err);
 
 /* view.c */
 void hr__element_drop(hr_element *e); /* NULL: nothing */

@@ -146,6 +146,14 @@ void hr__files_free(engine *e)
 
 int32_t hr_file_number(hr_plan *p, const char *name) { return hr__file_number(p->stage->engine, name); }
 
+void hr_file_has_lines(hr_plan *p, int32_t number)
+{
+    engine *e = p->stage->engine;
+    hr__engine_lock(e);
+    if (number >= 0 && number < e->files) e->file[number].has_lines = true;
+    hr__engine_unlock(e);
+}
+
 int32_t hr_files_known(hr_plan *p)
 {
     engine *e = p->stage->engine;

@@ -7,19 +7,45 @@
 
 /* ---- errors ---- */
 
-void hr__name_place(engine *e, const hr_columns *c, int64_t row, hr_error *err)
+/* The line that begins at an offset of a file of text, from 1. 0: it cannot be told, as of what is read once. */
+static int64_t line_at(const char *name, int64_t offset)
+{
+    hr_input *in;
+    const char *data;
+    size_t size;
+    int64_t line = 1, passed = 0;
+    if (hr_path_size(name) < 0 || hr_input_open_with(name, NULL, &in, NULL) != HR_OK) return 0;
+    while (passed < offset && hr_input_peek(in, 1, &data, &size, NULL) == HR_OK && size > 0) {
+        if ((int64_t)size > offset - passed) size = (size_t)(offset - passed);
+        const char *const end = data + size;
+        for (const char *at = data; (at = memchr(at, '\n', (size_t)(end - at))); at++) line++;
+        hr_input_consume(in, size);
+        passed += (int64_t)size;
+    }
+    hr_input_free(in);
+    return passed == offset ? line : 0;
+}
+
+static void name_place(engine *e, const hr_columns *c, int64_t row, bool lines, hr_error *err)
 {
     if (err->file[0] || !c->origin || row >= c->rows || c->origin[row].file < 0) return;
-    hr__engine_lock(e);
-    hr_error_file(err, e->file[c->origin[row].file].name);
-    hr__engine_unlock(e);
     const hr_origin *from = &c->origin[row];
+    hr__engine_lock(e);
+    const noted_file file = e->file[from->file]; /* its name lives as long as the engine */
+    hr__engine_unlock(e);
+    hr_error_file(err, file.name);
     const bool numbered = from->record != UINT32_MAX;
     if (numbered && err->record < 0) err->record = from->record;
     if (err->offset < 0) err->offset = from->offset;
-    if (numbered) hr_error_prefix(err, "record %" PRIu32 ": ", from->record);
-    hr_error_prefix(err, "%s:%" PRId64 ": ", err->file, from->offset);
+    const int64_t line = lines && file.has_lines ? line_at(file.name, from->offset) : 0;
+    if (line > 0) err->line = line;
+    if (numbered && line == 0) hr_error_prefix(err, "record %" PRIu32 ": ", from->record);
+    hr_error_prefix(err, "%s:%" PRId64 ": ", err->file, line > 0 ? line : from->offset);
 }
+
+void hr__name_place(engine *e, const hr_columns *c, int64_t row, hr_error *err) { name_place(e, c, row, false, err); }
+
+void hr__name_line(engine *e, const hr_columns *c, int64_t row, hr_error *err) { name_place(e, c, row, true, err); }
 
 static void cut_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
 {
@@ -27,7 +53,7 @@ static void cut_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
     *to = *err;
     if (to->code >= 0)
         hr_fail(to, HR_INTERNAL, "op.failed", "%s: failed without an error", w->op ? w->op->ds->op->name : "gather");
-    hr__name_place(w->engine, c, row, to);
+    hr__name_line(w->engine, c, row, to);
     w->unit->partial |= hr__rows_cut(c, row);
 }
 

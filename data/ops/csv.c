@@ -154,6 +154,7 @@ static hr_status csv_open_file(csv_state *st, hr_plan *p, hr_error *err)
     const char *path = st->files.list.path[st->file];
     st->number = hr_file_number(p, path);
     if (st->number < 0) return hr_no_memory(err, "csv: a file's name");
+    hr_file_has_lines(p, st->number);
     HR_TRY(source_files_once("csv", path, p, st->number, err));
     st->format.wake = hr_plan_wake(p);
     HR_TRY(hr__csv_open(&st->format, path, &st->in, err));

@@ -105,6 +105,7 @@ static hr_status text_lines_plan(const void *spec, void *state, hr_plan *p, hr_e
 {
     byte_source *s = state;
     HR_TRY(hr__byte_source_file(s, spec, "text_lines", p, err));
+    if (s->record == 0) hr_file_has_lines(p, s->number);
     const int64_t max = (int64_t)hr_unit_size(p) / 8 + 64, capacity = hr_room(p) < max ? hr_room(p) : max;
     hr_columns *rows = hr_unit_rows(p, capacity);
     if (!rows) return hr_no_memory(err, "text_lines: a unit of lines");

@@ -120,7 +120,7 @@ it_refuses_missing_files_folders_and_other_formats() {
         refused 1 "folder: expected a file, got a folder"
         cp people.csv people.odd
         headrace $command people.odd
-        refused 1 "people.odd:0: record 0: expected length checksum"
+        refused 1 "people.odd:0: record 0: expected a record's length and checksum, found the text"
         says "is not a TFRecord file"
     done
     for command in info index "repair --in-place" "shuffle -o x" "merge -o x.tfrecord" "split --shares 0.5,0.5 -o a,b"; do

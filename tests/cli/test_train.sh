@@ -686,4 +686,24 @@ YAML
     refused 1 "expected seconds above 0"
 }
 
+it_names_the_line_of_a_label_in_a_csv() {
+    sed '20s/,[a-z]*,/,rose,/' "$SOURCE/examples/data/iris_train.csv" >bad.csv
+    headrace train "$SOURCE/examples/iris.yaml" --set train.files="$PWD/bad.csv" -m model
+    refused 1 "bad.csv:20: label 'Species': expected one of the 3 strings of the label vocabulary, found 'rose'"
+    gzip bad.csv
+    headrace train "$SOURCE/examples/iris.yaml" --set train.files="$PWD/bad.csv.gz" -m model
+    refused 1 "bad.csv.gz:20: label 'Species'"
+    sed '7s/^[0-9.]*//' "$SOURCE/examples/data/iris_test.csv" >hole.csv
+    headrace evaluate "$SOURCE/examples/iris.yaml" --files hole.csv -m model
+    refused 1 "hole.csv:7: feature 'SepalLength': expected float32 values, found none"
+}
+
+it_says_what_a_file_without_a_format_looks_like() {
+    cp "$SOURCE/examples/data/iris_train.csv" iris
+    headrace train "$SOURCE/examples/iris.yaml" --set train.files="$PWD/iris" -m model
+    refused 1 'found the text "SepalLength,"; the file is not a TFRecord file: name its format, as csv or jsonl'
+    headrace train "$SOURCE/examples/iris.yaml" --set train.files="$PWD/iris" --set train.format=csv -m model --steps 1
+    ends_with 0
+}
+
 run_tests
