@@ -307,6 +307,9 @@ typedef struct hr_rnn_opts {
     /* The cell is the layer's only scope, "lstm_cell", or "lstm_cell_1", ... if taken, or .name: the variables of a cell
      * of tf.keras.layers.RNN and StackedRNNCells in the current scope. Not of hr_bidirectional. */
     bool cell_only;
+    hr_regularizer kernel_regularizer, recurrent_regularizer, bias_regularizer; /* default: none */
+    float recurrent_dropout; /* of states, the same places in all steps. With it each gate drops places of its own, of
+                              * inputs, too */
 } hr_rnn_opts;
 /* Layers over the steps of x, float [n, steps, width], whose width is known; else "layers.shape". A masked step keeps
  * output and state as they are. Variables: "lstm/lstm_cell/kernel" [width, gates * units], "recurrent_kernel" [units,

@@ -50,6 +50,13 @@ hr_node hr__rnn_part(hr_node x, int64_t begin, int64_t end)
 
 /* ---- weights ---- */
 
+static hr_node weight_of(const hr__rnn *r, const char *name, hr_shape shape, hr_initializer initializer,
+                         hr_regularizer cost)
+{
+    const hr__weight w = {name, HR_FLOAT, shape, initializer, cost, r->opts->not_trainable};
+    return hr_identity(hr__layer_weight(r->g, &w));
+}
+
 static void make_weights(hr__rnn *r)
 {
     const hr_rnn_opts *o = r->opts;
@@ -59,18 +66,51 @@ static void make_weights(hr__rnn *r)
         hr__layer_begin(g, o->name, r->cell->cell);
     else
         hr_variable_scope(g, r->cell->cell);
-    r->kernel = hr_identity(hr_get_variable(g, "kernel", HR_FLOAT, HR_SHAPE(r->width, all),
-                                            .initializer = o->kernel_initializer, .not_trainable = o->not_trainable));
-    r->recurrent = hr_identity(
-        hr_get_variable(g, "recurrent_kernel", HR_FLOAT, HR_SHAPE(r->units, all), .not_trainable = o->not_trainable,
-                        .initializer = hr__initializer_or(o->recurrent_initializer, hr_orthogonal(1, 0))));
+    r->kernel = weight_of(r, "kernel", HR_SHAPE(r->width, all), o->kernel_initializer, o->kernel_regularizer);
+    r->recurrent =
+        weight_of(r, "recurrent_kernel", HR_SHAPE(r->units, all),
+                  hr__initializer_or(o->recurrent_initializer, hr_orthogonal(1, 0)), o->recurrent_regularizer);
     if (!o->no_bias)
-        r->bias = hr_identity(hr_get_variable(
-            g, "bias", HR_FLOAT, r->cell->bias_by_state && !o->reset_before ? HR_SHAPE(2, all) : HR_SHAPE(all),
-            .not_trainable = o->not_trainable,
-            .initializer =
-                hr__initializer_or(o->bias_initializer, r->cell->first_bias ? r->cell->first_bias(o) : hr_zeros())));
+        r->bias = weight_of(
+            r, "bias", r->cell->bias_by_state && !o->reset_before ? HR_SHAPE(2, all) : HR_SHAPE(all),
+            hr__initializer_or(o->bias_initializer, r->cell->first_bias ? r->cell->first_bias(o) : hr_zeros()),
+            o->bias_regularizer);
     hr_scope_end(g);
+}
+
+/* ---- dropout, and products of gates that drop places of their own ---- */
+
+static hr_node kept_places(const hr__rnn *r, hr_node rows, int64_t width, float rate, int gate)
+{
+    const hr_node shape = hr_stack((const hr_node[]){rows, number(r->g, width)}, 2, 0);
+    const int64_t seed = r->opts->seed ? r->opts->seed + gate : 0;
+    return hr_dropout(hr_fill(shape, hr_scalar(r->g, HR_FLOAT, 1)), rate, .seed = seed);
+}
+
+static void drop_by_gates(hr__rnn *r, hr_node rows)
+{
+    const hr_rnn_opts *o = r->opts;
+    for (int i = 0; i < r->cell->gates && o->recurrent_dropout > 0; i++) {
+        r->state_kept[i] = kept_places(r, rows, r->units, o->recurrent_dropout, i);
+        if (o->dropout > 0) r->input_kept[i] = kept_places(r, rows, r->width, o->dropout, HR__RNN_GATES + i);
+    }
+}
+
+static hr_node product_by_gates(const hr__rnn *r, hr_node x, const hr_node *kept, hr_node kernel, int first, int last)
+{
+    hr_node gate[HR__RNN_GATES];
+    const hr_node rows = hr_shape_const(r->g, HR_SHAPE(-1, hr_node_shape(kernel).dims[0]));
+    for (int i = first; i < last; i++)
+        gate[i - first] =
+            hr_matmul(hr_reshape(hr_mul(x, kept[i]), rows), hr__rnn_part(kernel, i * r->units, (i + 1) * r->units));
+    return last - first == 1 ? gate[0] : hr_concat(gate, last - first, -1);
+}
+
+hr_node hr__rnn_product(const hr__rnn *r, hr_node state, int first, int last)
+{
+    if (r->state_kept[0].graph) return product_by_gates(r, state, r->state_kept, r->recurrent, first, last);
+    const bool all = last - first == r->cell->gates;
+    return hr_matmul(state, all ? r->recurrent : hr__rnn_part(r->recurrent, first * r->units, last * r->units));
 }
 
 /* ---- steps ---- */
@@ -99,7 +139,7 @@ static rnn_steps steps_of(const hr__rnn *r, hr_node x)
 {
     const hr_rnn_opts *o = r->opts;
     rnn_steps s = {.rows = dim_of(x, 0), .count = dim_of(x, 1)};
-    if (o->dropout > 0) {
+    if (o->dropout > 0 && !(o->recurrent_dropout > 0)) {
         const hr_node shape = hr_stack((const hr_node[]){s.rows, number(r->g, 1), number(r->g, r->width)}, 3, 0);
         x = hr_mul(x, hr_dropout(hr_fill(shape, hr_scalar(r->g, HR_FLOAT, 1)), o->dropout, .seed = o->seed));
     }
@@ -156,7 +196,9 @@ static void step_by_step(hr__rnn *r, const rnn_steps *s, const hr_node *initial,
 {
     const int64_t all = r->cell->gates * r->units;
     const hr_shape shape = HR_SHAPE(hr_node_shape(s->x).dims[1], r->units), shapes[HR__RNN_STATES] = {shape, shape};
-    hr_node in = hr_matmul(hr_reshape(s->x, hr_shape_const(r->g, HR_SHAPE(-1, r->width))), r->kernel);
+    hr_node in = r->input_kept[0].graph
+                     ? product_by_gates(r, s->x, r->input_kept, r->kernel, 0, r->cell->gates)
+                     : hr_matmul(hr_reshape(s->x, hr_shape_const(r->g, HR_SHAPE(-1, r->width))), r->kernel);
     const bool two = r->bias.graph && hr_node_shape(r->bias).rank == 2;
     if (r->bias.graph) in = hr_bias_add(in, two ? hr_strided_slice(r->bias, {.at = HR_I64(0)}) : r->bias);
     const hr_node sizes[] = {s->count, s->rows, number(r->g, all)};
@@ -184,6 +226,7 @@ static hr_node run_steps(hr__rnn *r, hr_node x)
     make_weights(r);
     const rnn_steps s = steps_of(r, x);
     first_states(r, &s, initial);
+    drop_by_gates(r, s.rows);
     if (!r->cell->whole || !r->cell->whole(r, s.x, steps_used(r, &s), initial, states))
         step_by_step(r, &s, initial, states);
     for (int i = 0; o->state && i < r->cell->states; i++) o->state[i] = last_of(r, &s, states[i], initial[i]);
@@ -202,9 +245,11 @@ hr_node hr__rnn_layer(const hr__rnn_cell *cell, hr_node x, int64_t units, const 
             x.graph, HR_INVALID_ARGUMENT, "layers.shape",
             "%s: expected float [n, steps, width] of known width and units > 0, got %s %s and %lld units", cell->layer,
             hr_dtype_name(hr_node_dtype(x)), hr_shape_text(shape, text, sizeof text), (long long)units);
-    if (!(opts.dropout >= 0 && opts.dropout < 1))
-        return hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "layers.rate",
-                            "%s: expected a dropout from 0 to less than 1, got %g", cell->layer, (double)opts.dropout);
+    const bool inputs_fit = opts.dropout >= 0 && opts.dropout < 1;
+    if (!inputs_fit || !(opts.recurrent_dropout >= 0 && opts.recurrent_dropout < 1))
+        return hr_node_fail(
+            x.graph, HR_INVALID_ARGUMENT, "layers.rate", "%s: expected a %s from 0 to less than 1, got %g", cell->layer,
+            inputs_fit ? "recurrent_dropout" : "dropout", (double)(inputs_fit ? opts.recurrent_dropout : opts.dropout));
     hr__rnn r = {.g = x.graph, .cell = cell, .opts = &opts, .width = shape.dims[2], .units = units};
     r.activation = opts.activation ? opts.activation : hr_tanh_fn;
     r.gate = opts.recurrent_activation ? opts.recurrent_activation : hr_sigmoid_fn;

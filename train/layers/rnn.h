@@ -4,7 +4,7 @@
 
 #include "train/layers/layers_internal.h"
 
-enum { HR__RNN_STATES = 2 };
+enum { HR__RNN_STATES = 2, HR__RNN_GATES = 4 };
 
 /* A recurrent layer in the making. */
 typedef struct hr__rnn {
@@ -14,6 +14,8 @@ typedef struct hr__rnn {
     int64_t width, units;
     hr_node kernel, recurrent, bias;     /* values; `bias` none: without */
     hr_activation_fn *activation, *gate; /* of the new values, and of the gates */
+    /* What each gate drops of inputs [n, width] and states [n, units]; none: nothing. */
+    hr_node input_kept[HR__RNN_GATES], state_kept[HR__RNN_GATES];
 } hr__rnn;
 
 typedef struct hr__rnn_cell {
@@ -30,6 +32,8 @@ typedef struct hr__rnn_cell {
 hr_node hr__rnn_layer(const hr__rnn_cell *cell, hr_node x, int64_t units, const hr_rnn_opts *opts);
 /* The cell of hr_lstm_with and its kin; NULL: it is none of them. */
 const hr__rnn_cell *hr__rnn_cell_of(hr_rnn_fn *layer);
+/* The product of a state with the recurrent kernel of gates first .. last - 1. */
+hr_node hr__rnn_product(const hr__rnn *r, hr_node state, int first, int last);
 /* Part i of `count` equal ones along the last axis. */
 void hr__rnn_split(hr_node x, int count, hr_node *parts);
 hr_node hr__rnn_part(hr_node x, int64_t begin, int64_t end); /* along the last axis, of a matrix or a vector */

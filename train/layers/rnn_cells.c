@@ -6,7 +6,7 @@
 static void simple_step(const hr__rnn *r, hr_graph *g, hr_node x, const hr_node *before, hr_node *after)
 {
     (void)g;
-    after[0] = r->activation(hr_add(x, hr_matmul(before[0], r->recurrent)));
+    after[0] = r->activation(hr_add(x, hr__rnn_product(r, before[0], 0, 1)));
 }
 
 static const hr__rnn_cell simple_cell = {
@@ -41,7 +41,7 @@ static hr_initializer lstm_first_bias(const hr_rnn_opts *opts)
 static bool lstm_whole(const hr__rnn *r, hr_node x, hr_node used, const hr_node *initial, hr_node *states)
 {
     enum { CELLS = 1, OUTPUTS = 6 };
-    if (r->activation != hr_tanh_fn || r->gate != hr_sigmoid_fn) return false;
+    if (r->activation != hr_tanh_fn || r->gate != hr_sigmoid_fn || r->state_kept[0].graph) return false;
     const hr_node zero = hr_scalar(r->g, HR_FLOAT, 0);
     const hr_node none = hr_fill(hr_ints(r->g, &r->units, 1), zero), w[] = {r->kernel, r->recurrent};
     const hr_node bias = r->bias.graph ? r->bias : hr_fill(hr_ints(r->g, (const int64_t[]){4 * r->units}, 1), zero);
@@ -56,7 +56,7 @@ static void lstm_step(const hr__rnn *r, hr_graph *g, hr_node x, const hr_node *b
 {
     (void)g;
     hr_node gate[4];
-    hr__rnn_split(hr_add(x, hr_matmul(before[0], r->recurrent)), 4, gate);
+    hr__rnn_split(hr_add(x, hr__rnn_product(r, before[0], 0, 4)), 4, gate);
     const hr_node kept = hr_mul(r->gate(gate[1]), before[1]);
     after[1] = hr_add(kept, hr_mul(r->gate(gate[0]), r->activation(gate[2])));
     after[0] = hr_mul(r->gate(gate[3]), r->activation(after[1]));
@@ -81,18 +81,16 @@ static void gru_step(const hr__rnn *r, hr_graph *g, hr_node x, const hr_node *be
 {
     (void)g;
     hr_node in[3], of_state[3], h = before[0];
-    const int64_t u = r->units;
     hr__rnn_split(x, 3, in);
     if (r->opts->reset_before) {
-        hr__rnn_split(hr_matmul(h, hr__rnn_part(r->recurrent, 0, 2 * u)), 2, of_state);
+        hr__rnn_split(hr__rnn_product(r, h, 0, 2), 2, of_state);
     } else {
-        hr_node product = hr_matmul(h, r->recurrent);
+        hr_node product = hr__rnn_product(r, h, 0, 3);
         if (r->bias.graph) product = hr_bias_add(product, hr_strided_slice(r->bias, {.at = HR_I64(1)}));
         hr__rnn_split(product, 3, of_state);
     }
     const hr_node z = r->gate(hr_add(in[0], of_state[0])), reset = r->gate(hr_add(in[1], of_state[1]));
-    of_state[2] = r->opts->reset_before ? hr_matmul(hr_mul(reset, h), hr__rnn_part(r->recurrent, 2 * u, 3 * u))
-                                        : hr_mul(reset, of_state[2]);
+    of_state[2] = r->opts->reset_before ? hr__rnn_product(r, hr_mul(reset, h), 2, 3) : hr_mul(reset, of_state[2]);
     const hr_node fresh = r->activation(hr_add(in[2], of_state[2]));
     after[0] = hr_add(hr_mul(z, h), hr_mul(hr_sub(hr_scalar_like(z, 1), z), fresh));
 }

@@ -51,27 +51,53 @@ static void body_snake(const char *class, char out[BODY_NAME])
     out[n] = '\0';
 }
 
-static bool body_has(hr__body *b, const char *name) { return hr__map_find(&b->names, name, strlen(name)) != NULL; }
+/* Layers within others have names, too: they count as those of the same kind that stand alone, but may be equal to them.
+ * Their keys begin with '/'. */
+static bool body_has(hr__body *b, const char *name)
+{
+    char inner[BODY_NAME + 32];
+    const int length = snprintf(inner, sizeof inner, "/%s", name);
+    return hr__map_find(&b->names, name, strlen(name)) || hr__map_find(&b->names, inner, (size_t)length);
+}
 
 /* "dense", "dense_1", ...; inputs from "input_1" on. */
-static hr_status body_name(hr__body *b, hr_layer *layer, hr_error *err)
+static hr_status body_give_name(hr__body *b, hr_layer *layer, hr_error *err)
 {
     char base[BODY_NAME], name[BODY_NAME + 16];
-    const bool input = layer->input;
-    if (!layer->name) {
-        if (input)
-            (void)snprintf(base, sizeof base, "input");
-        else
-            body_snake(layer->kind->name, base);
-        (void)snprintf(name, sizeof name, "%s", base);
-        for (int i = 1; input || body_has(b, name); i++) {
-            (void)snprintf(name, sizeof name, "%s_%d", base, i);
-            if (!body_has(b, name)) break;
-        }
-        layer->name = hr_strdup(name);
-        if (!layer->name) return hr_no_memory(err, "a layer");
+    if (layer->name) return HR_OK;
+    if (layer->input)
+        (void)snprintf(base, sizeof base, "input");
+    else
+        body_snake(layer->kind->name, base);
+    (void)snprintf(name, sizeof name, "%s", base);
+    for (int i = 1; layer->input || body_has(b, name); i++) {
+        (void)snprintf(name, sizeof name, "%s_%d", base, i);
+        if (!body_has(b, name)) break;
     }
-    if (hr__map_add(&b->names, layer->name, strlen(layer->name), b->layers.count, NULL) == HR_OK) return HR_OK;
+    layer->name = hr_strdup(name);
+    return layer->name ? HR_OK : hr_no_memory(err, "a layer");
+}
+
+static hr_status body_name_inner(hr__body *b, const hr_layer *layer, hr_error *err)
+{
+    for (int i = 0; i < layer->inner.count; i++) {
+        hr_layer *inner = layer->inner.at[i];
+        char key[2 * BODY_NAME];
+        HR_TRY(body_give_name(b, inner, err));
+        const int length = snprintf(key, sizeof key, "/%.*s", BODY_NAME, inner->name);
+        if (!hr__map_find(&b->names, key, (size_t)length))
+            HR_TRY(hr__map_add(&b->names, key, (size_t)length, b->layers.count, err));
+        HR_TRY(body_name_inner(b, inner, err));
+    }
+    return HR_OK;
+}
+
+static hr_status body_name(hr__body *b, hr_layer *layer, hr_error *err)
+{
+    HR_TRY(body_name_inner(b, layer, err));
+    HR_TRY(body_give_name(b, layer, err));
+    const hr_status st = hr__map_add(&b->names, layer->name, strlen(layer->name), b->layers.count, err);
+    if (st != HR_ALREADY_EXISTS) return st;
     return hr_fail(err, HR_INVALID_ARGUMENT, "models.name",
                    "layer '%.60s' (%.60s): expected a name that no other layer of the model has; give it another .name",
                    layer->name, layer->kind->name);
@@ -105,11 +131,11 @@ static hr_status body_rescope(hr_layer *layer, const char *around)
 hr_status hr__body_take(hr__body *b, hr_layer *layer)
 {
     if (layer->body == b) return HR_OK;
-    if (layer->body)
+    if (layer->body || layer->wrapped)
         return hr_fail(
             &b->error, HR_INVALID_ARGUMENT, "models.shared",
-            "layer '%.60s' (%.60s): it belongs to another model; make a layer of that model, or a submodel of "
-            "it",
+            "layer '%.60s' (%.60s): it belongs to another model, or to a layer; make a layer of that model, or "
+            "a submodel of it",
             hr_layer_name(layer), layer->kind->name);
     hr_layer **place = layer->error.code == HR_OK ? HR__LIST_ADD(&b->layers) : NULL;
     if (!place) {

@@ -136,14 +136,27 @@ static hr_status add_all(hr__compiled *c, const hr_compile_opts *o, hr_error *er
     return HR_OK;
 }
 
+static void freeze_inner(hr_layer *layer)
+{
+    for (int i = 0; i < layer->inner.count; i++) {
+        hr_layer *inner = layer->inner.at[i];
+        inner->frozen_now = layer->frozen_now || inner->frozen;
+        freeze_inner(inner);
+    }
+}
+
 static void freeze_now(hr_model *m, bool frozen)
 {
     for (int i = 0; i < m->body->layers.count; i++) {
         hr_layer *layer = m->body->layers.at[i];
         layer->frozen_now = frozen || layer->frozen;
+        freeze_inner(layer);
         if (layer->model) freeze_now(layer->model, layer->frozen_now);
     }
-    for (int i = 0; i < m->pending.count; i++) m->pending.at[i]->frozen_now = m->pending.at[i]->frozen;
+    for (int i = 0; i < m->pending.count; i++) {
+        m->pending.at[i]->frozen_now = m->pending.at[i]->frozen;
+        freeze_inner(m->pending.at[i]);
+    }
 }
 
 /* By its name. Keras 2.15 does not know all of them as strings. */

@@ -92,7 +92,7 @@ hr_symbol hr_model_input_with(hr_model *m, hr_shape shape, const hr_model_input_
 
 static void layer_refuse(hr_layer *layer)
 {
-    if (layer && !layer->body) hr__layer_free(layer);
+    if (layer && !layer->body && !layer->wrapped) hr__layer_free(layer);
 }
 
 hr_symbol hr_connect_all(hr_layer *layer, const hr_symbol *inputs, int count)
@@ -112,10 +112,11 @@ hr_symbol hr_connect_all(hr_layer *layer, const hr_symbol *inputs, int count)
             wrong = "connect: expected inputs that are values of a model";
         values[i] = inputs[i].value;
     }
-    if (wrong || m->body->error.code != HR_OK || hr__body_take(m->body, layer) != HR_OK) {
-        layer_refuse(layer->body == m->body ? NULL : layer);
+    if (wrong || m->body->error.code != HR_OK) {
+        layer_refuse(layer);
         return wrong ? symbol_fail(m, "models.inputs", wrong) : symbol_failed(m);
     }
+    if (hr__body_take(m->body, layer) != HR_OK) return symbol_failed(m);
     const int value = hr__body_call(m->body, layer, values, count);
     return value >= 0 ? (hr_symbol){m, value, value} : symbol_failed(m);
 }

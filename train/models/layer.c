@@ -64,16 +64,29 @@ static hr_layer lost = {.error = {.code = HR_RESOURCE_EXHAUSTED,
                                   .column = -1,
                                   .text = "no memory for a layer"}};
 
-static void layer_drop_config(hr_layer *layer)
+/* A model has layers with weights of their own, which a wrapper does not know. */
+static const hr_error not_within = {.code = HR_UNIMPLEMENTED,
+                                    .kind = "models.layer",
+                                    .record = -1,
+                                    .line = -1,
+                                    .offset = -1,
+                                    .length = -1,
+                                    .compressed_offset = -1,
+                                    .column = -1,
+                                    .text = "layer: a model cannot be within a wrapper"};
+
+static void layer_drop_config(const hr_layer_kind *kind, const void *config)
 {
-    if (layer->config && layer->kind && layer->kind->release) layer->kind->release(layer->config);
-    hr_free(layer->config);
+    if (config && kind && kind->release) kind->release((void *)config);
 }
 
 void hr__layer_free(hr_layer *layer)
 {
     if (!layer || layer == &lost) return;
-    layer_drop_config(layer);
+    layer_drop_config(layer->kind, layer->config);
+    hr_free(layer->config);
+    for (int i = 0; i < layer->inner.count; i++) hr__layer_free(layer->inner.at[i]);
+    hr_free(layer->inner.at);
     for (int i = 0; i < layer->variables.count; i++) {
         hr_free(layer->variables.at[i].name);
         hr_free(layer->variables.at[i].title);
@@ -98,29 +111,81 @@ static hr_status layer_check(hr_layer *layer, const hr_layer_kind *given, const 
     return HR_OK;
 }
 
+/* The layers within it are its own from here on, and their errors, too. */
+static hr_status layer_take_inner(hr_layer *layer, const void *config)
+{
+    hr_status st = HR_OK;
+    hr_layer *inner;
+    for (int i = 0; layer->kind->inner && (inner = layer->kind->inner(config, i)); i++) {
+        if (inner->body || inner->wrapped) {
+            if (st == HR_OK)
+                st = hr_fail(&layer->error, HR_INVALID_ARGUMENT, "models.shared",
+                             "layer '%.60s' (%.60s): expected layers that are in no model and in no other layer",
+                             layer->name ? layer->name : "", layer->kind->name);
+            continue;
+        }
+        const hr_error *of = inner->model ? &not_within : &inner->error;
+        if (st == HR_OK && of->code != HR_OK) st = (layer->error = *of).code;
+        hr_layer **place = inner == &lost ? NULL : HR__LIST_ADD(&layer->inner);
+        if (place) {
+            *place = inner;
+            inner->wrapped = true;
+            continue;
+        }
+        hr__layer_free(inner);
+        if (st == HR_OK) st = hr_no_memory(&layer->error, "a layer");
+    }
+    return st;
+}
+
+static hr_status layer_take_config(hr_layer *layer, const void *config)
+{
+    if (layer->kind->config_size) {
+        layer->config = hr_memdup(config, layer->kind->config_size);
+        if (!layer->config) layer_drop_config(layer->kind, config);
+    }
+    const hr_status st = layer_take_inner(layer, config);
+    if (layer->kind->config_size && !layer->config) return hr_no_memory(&layer->error, "a layer");
+    return st;
+}
+
+static hr_status layer_check_config(hr_layer *layer)
+{
+    if (!layer->kind->check) return HR_OK;
+    const hr_status st = hr__descriptor_answer(layer->kind->name, "models.layer",
+                                               layer->kind->check(layer->config, &layer->error), &layer->error);
+    if (st != HR_OK)
+        hr_error_prefix(&layer->error, "layer '%.60s' (%.60s): ", layer->name ? layer->name : "", layer->kind->name);
+    return st;
+}
+
+static hr_layer *layer_lost(const hr_layer_kind *kind, const void *config)
+{
+    hr_layer *inner;
+    if (!kind || kind->head.abi_version != HR_LAYER_ABI || kind->head.struct_size != sizeof *kind) return &lost;
+    for (int i = 0; kind->inner && (inner = kind->inner(config, i)); i++)
+        if (!inner->body && !inner->wrapped) hr__layer_free(inner);
+    layer_drop_config(kind, config);
+    return &lost;
+}
+
 hr_layer *hr_layer_new(const hr_layer_kind *kind, const void *config, const hr_layer_common *common)
 {
     hr_layer *layer = hr_calloc(1, sizeof *layer);
-    if (!layer) return &lost;
+    if (!layer) return layer_lost(kind, config);
     layer->output_shape.rank = -1;
     hr_status st = layer_check(layer, kind, common);
-    if (st == HR_OK && layer->kind->config_size) {
-        layer->config = hr_memdup(config, layer->kind->config_size);
-        if (!layer->config) st = hr_no_memory(&layer->error, "a layer");
-    }
     if (common) {
         layer->frozen = common->not_trainable;
         layer->activity = common->activity_regularizer;
         layer->name = hr_strdup(common->name);
         if (common->name && !layer->name && st == HR_OK) st = hr_no_memory(&layer->error, "a layer");
     }
-    if (st == HR_OK && layer->kind->check) {
-        st = hr__descriptor_answer(layer->kind->name, "models.layer", layer->kind->check(layer->config, &layer->error),
-                                   &layer->error);
-        if (st != HR_OK)
-            hr_error_prefix(&layer->error, "layer '%.60s' (%.60s): ", layer->name ? layer->name : "",
-                            layer->kind->name);
+    if (layer->kind) {
+        const hr_status taken = layer_take_config(layer, config);
+        if (st == HR_OK) st = taken;
     }
+    if (st == HR_OK) st = layer_check_config(layer);
     if (st != HR_OK) layer->error.code = st;
     return layer;
 }
@@ -223,10 +288,11 @@ static char *layer_path(const placing *p, const char *name)
     return hr__text_take(&path);
 }
 
-static hr_status layer_note(hr_layer *owner, const hr_variable_info *variable, bool state)
+static hr_status layer_note(const placing *p, const hr_variable_info *variable, bool state)
 {
-    hr__layer_variable *v = HR__LIST_ADD(&owner->variables);
+    hr__layer_variable *v = HR__LIST_ADD(&p->owner->variables);
     if (!v) return HR_RESOURCE_EXHAUSTED;
+    v->maker = p->call.layer;
     v->name = hr_strdup(variable->name);
     v->title = hr_strdup(variable->name);
     v->trainable = (variable->sets & HR_TRAINABLE_VARIABLES) != 0;
@@ -242,7 +308,7 @@ hr_node hr_layer_state(hr_layer_call *c, const char *name, hr_dtype dtype, hr_sh
         hr_get_variable(c->graph, name, dtype, shape, .initializer = hr_zeros(), .not_trainable = true);
     hr_scope_end(c->graph);
     const hr_variable_info *info = hr_variable_of(state);
-    if (p->recording && info && layer_note(p->owner, info, true) != HR_OK)
+    if (p->recording && info && layer_note(p, info, true) != HR_OK)
         return hr_node_fail(c->graph, HR_RESOURCE_EXHAUSTED, "memory", "no memory for a layer");
     return state;
 }
@@ -309,7 +375,7 @@ static bool layer_inputs_fit(placing *p)
     for (int i = 0; i < c->inputs; i++) {
         const hr_shape shape = hr_node_shape(c->input[i]);
         if (!hr_node_exists(c->input[i])) return false;
-        if (shape.rank < 0 ||
+        if (shape.rank < 0 || (i > 0 && !(kind->traits & HR_LAYER_MERGES)) ||
             ((!kind->min_rank || shape.rank >= kind->min_rank) && (!kind->max_rank || shape.rank <= kind->max_rank)))
             continue;
         hr_layer_fail(c, "models.rank", "expected an input of rank %d%s, with the batch, got %s",
@@ -336,57 +402,21 @@ static hr_node layer_run(placing *p)
     return result;
 }
 
-hr_node hr_layer_inner(hr_layer_call *c, const hr_layer *inner, const char *name, const hr_node *input, int inputs,
-                       const hr_node *mask, hr_layer_call *of)
-{
-    static const hr_node no_masks[HR_MAX_LAYER_INPUTS];
-    placing *outer = placing_of(c);
-    placing p = {.call = {.graph = c->graph,
-                          .layer = inner,
-                          .config = inner->config,
-                          .inputs = inputs,
-                          .input = input,
-                          .mask = mask ? mask : no_masks,
-                          .training = c->training,
-                          .frozen = c->frozen || inner->frozen},
-                 .owner = outer->owner,
-                 .recording = outer->recording};
-    if (inner->error.code != HR_OK)
-        return hr_node_fail(c->graph, inner->error.code, inner->error.kind, "%s", inner->error.text);
-    (void)snprintf(p.scope, sizeof p.scope, "%s", name ? name : outer->scope);
-    if (name) hr_variable_scope(c->graph, outer->scope);
-    const hr_node result = layer_run(&p);
-    if (name) hr_scope_end(c->graph);
-    for (int i = 0; i < p.constraints; i++) hr_layer_constrain(c, p.constrained[i].name, p.constrained[i].constraint);
-    for (int i = 0; i < p.attributes; i++) {
-        char scope[2 * sizeof p.attribute->scope];
-        (void)snprintf(scope, sizeof scope, "%s%s%s", name ? name : "", name ? "/" : "", p.attribute[i].scope);
-        hr_layer_attribute(c, scope, p.attribute[i].name);
-    }
-    if (of) *of = p.call;
-    return result;
-}
-
-/* The variables that the first call has made; those that are states were noted before. */
+/* The variables that the first call has made; those that are states, or of layers within it, were noted before. */
 static hr_status layer_note_variables(placing *p, int before)
 {
     hr_layer *layer = p->owner;
     for (int i = before; i < hr_graph_variables(p->call.graph); i++) {
         const hr_variable_info *variable = hr_graph_variable(p->call.graph, i);
+        const char *last = strrchr(variable->name, '/');
         bool known = false;
         for (int k = 0; k < layer->variables.count; k++)
             known |= strcmp(layer->variables.at[k].name, variable->name) == 0;
-        if (!known) HR_TRY(layer_note(layer, variable, false));
-    }
-    for (int k = 0; k < layer->variables.count; k++) {
-        layer->variables.at[k].path = layer_path(p, layer->variables.at[k].name);
-        if (!layer->variables.at[k].path) return HR_RESOURCE_EXHAUSTED;
-    }
-    for (int k = 0; k < layer->variables.count; k++) {
-        const char *last = strrchr(layer->variables.at[k].name, '/');
-        for (int i = 0; i < p->constraints && last; i++)
-            if (strcmp(last + 1, p->constrained[i].name) == 0)
-                layer->variables.at[k].constraint = p->constrained[i].constraint;
+        if (known) continue;
+        if (layer_note(p, variable, false) != HR_OK) return HR_RESOURCE_EXHAUSTED;
+        for (int k = 0; k < p->constraints && last; k++)
+            if (strcmp(last + 1, p->constrained[k].name) == 0)
+                layer->variables.at[layer->variables.count - 1].constraint = p->constrained[k].constraint;
     }
     return HR_OK;
 }
@@ -397,6 +427,59 @@ static void layer_add_activity(const hr_layer *layer, hr_layer_call *c)
     const hr_node y = c->output[0];
     const hr_node rows = hr_cast_to(hr_gather(hr_shape_of(y), hr_scalar(c->graph, HR_INT32, 0), 0), hr_node_dtype(y));
     hr_layer_loss(c, hr_div(hr_regularization_loss(y, layer->activity), rows));
+}
+
+/* Runs a call and does what every layer does besides: notes its variables, adds the cost of its output. */
+static hr_node layer_run_whole(placing *p)
+{
+    const int before = hr_graph_variables(p->call.graph);
+    const hr_node result = layer_run(p);
+    if (hr_graph_error(p->call.graph)) return result;
+    layer_add_activity(p->call.layer, &p->call);
+    if (p->recording && layer_note_variables(p, before) != HR_OK)
+        return hr_node_fail(p->call.graph, HR_RESOURCE_EXHAUSTED, "memory", "no memory for a layer");
+    return result;
+}
+
+hr_node hr_layer_inner_with(hr_layer_call *c, const hr_layer *inner, const hr_node *input, int inputs,
+                            const hr_layer_inner_opts *opts)
+{
+    static const hr_node no_masks[HR_MAX_LAYER_INPUTS];
+    const hr_layer_inner_opts o = HR_OPTIONS(hr_layer_inner_opts, opts);
+    placing *outer = placing_of(c);
+    placing p = {.call = {.graph = c->graph,
+                          .layer = inner,
+                          .config = inner->config,
+                          .inputs = inputs,
+                          .input = input,
+                          .mask = o.masks ? o.masks : no_masks,
+                          .training = c->training,
+                          .frozen = c->frozen || inner->frozen_now,
+                          .direction = o.direction},
+                 .owner = outer->owner,
+                 .recording = outer->recording};
+    (void)snprintf(p.scope, sizeof p.scope, "%s", o.name ? o.name : outer->scope);
+    if (o.name) hr_variable_scope(c->graph, outer->scope);
+    const hr_node result = layer_run_whole(&p);
+    if (o.name) hr_scope_end(c->graph);
+    for (int i = 0; i < p.attributes; i++) {
+        char scope[2 * sizeof p.attribute->scope];
+        (void)snprintf(scope, sizeof scope, "%s%s%s", o.name ? o.name : "", o.name ? "/" : "", p.attribute[i].scope);
+        hr_layer_attribute(c, scope, p.attribute[i].name);
+    }
+    if (o.made) *o.made = p.call;
+    return result;
+}
+
+/* After the call, when all attributes are known. */
+static hr_status layer_note_paths(const placing *p)
+{
+    for (int k = 0; k < p->owner->variables.count; k++) {
+        hr__layer_variable *v = &p->owner->variables.at[k];
+        v->path = layer_path(p, v->name);
+        if (!v->path) return HR_RESOURCE_EXHAUSTED;
+    }
+    return HR_OK;
 }
 
 /* The scope of a layer within models: "inner/a" is "a" within "inner". */
@@ -425,14 +508,12 @@ int hr__layer_place(hr_layer *layer, hr_graph *g, const hr__at *inputs, int coun
         masks[i] = inputs[i].mask;
     }
     layer_split_scope(layer, &p);
-    const int before = hr_graph_variables(g);
     const bool scoped = !layer->model; /* the layers of a model have their own */
     if (scoped) hr_variable_scope(g, p.around, .reuse = HR_AUTO_REUSE);
-    layer_run(&p);
-    if (!hr_graph_error(g)) layer_add_activity(layer, &p.call);
+    layer_run_whole(&p);
     if (scoped) hr_scope_end(g);
     if (hr_graph_error(g)) return -1;
-    if (p.recording && layer_note_variables(&p, before) != HR_OK) return -1;
+    if (p.recording && layer_note_paths(&p) != HR_OK) return -1;
     layer->called = true;
     for (int i = 0; i < p.call.outputs; i++) out[i] = (hr__at){p.call.output[i], p.call.output_mask[i]};
     if (layer->output_shape.rank < 0) layer->output_shape = hr_node_shape(out[0].node);

@@ -28,8 +28,12 @@ typedef struct hr_layer hr_layer;
 typedef enum hr_layer_traits {
     HR_LAYER_MERGES = 1,     /* takes two inputs or more; others take one, unless .max_inputs says so */
     HR_LAYER_KEEPS_MASK = 2, /* its output has the mask of its input. Default: it has none */
+    HR_LAYER_RECURRENT = 8,  /* steps after each other: it reads .direction and can be within a Bidirectional */
     HR_LAYER_TAKES_IDS = 4,  /* whole numbers stay what they are, such as those of an embedding */
 } hr_layer_traits;
+
+/* Of a layer within a Bidirectional: its input's first step comes first, or its last one. Both give 0 at masked steps. */
+typedef enum hr_layer_direction { HR_LAYER_ALONE, HR_LAYER_FORWARD, HR_LAYER_BACKWARD } hr_layer_direction;
 
 /* One call of a layer: what it reads, and where it says what it made. */
 typedef struct hr_layer_call {
@@ -41,6 +45,7 @@ typedef struct hr_layer_call {
     const hr_node *mask; /* for each input a bool [n, steps] of the steps that count; no node: all do */
     bool training;       /* the graph is for training */
     bool frozen;         /* optimizers leave its weights alone; a batch normalization then uses its moving averages */
+    hr_layer_direction direction;
     /* What it makes besides its result: further outputs, and masks of outputs, where the traits do not say them. */
     int outputs; /* set to 1 before the call */
     hr_node output[HR_MAX_LAYER_OUTPUTS];
@@ -59,11 +64,13 @@ typedef struct hr_layer_kind {
     hr_node (*call)(hr_layer_call *c, void *config);
     unsigned traits;
     int max_inputs;         /* default 1; with HR_LAYER_MERGES any number */
-    int min_rank, max_rank; /* of its inputs, with the batch; 0: any. Another rank is refused, "models.rank" */
+    int min_rank, max_rank; /* of its first input, with HR_LAYER_MERGES of all, with the batch; 0: any. Another rank is
+                             * refused, "models.rank" */
     /* Refuses arguments, when the layer is made; NULL: all are taken. Messages name the argument and its value. */
     hr_status (*check)(const void *config, hr_error *err);
     void (*release)(void *config); /* frees what the arguments own; NULL: nothing */
-    /* Layers within it, such as that of a wrapper, by number; NULL: none. */
+    /* Layers within it, such as that of a wrapper, by number; NULL: no more. They are the library's to free, and get
+     * names as if they stood in the model themselves. A layer that is used already is refused, "models.shared". */
     hr_layer *(*inner)(const void *config, int i);
 } hr_layer_kind;
 
@@ -128,10 +135,18 @@ HR_API void hr_layer_update(hr_layer_call *c, hr_node op);
 HR_API void hr_layer_loss(hr_layer_call *c, hr_node loss);
 /* `shape` as a vector, for hr_reshape and its kin; -1 stands for the dimension of x at that place. Ranks must agree. */
 HR_API hr_node hr_layer_shape(hr_node x, hr_shape shape);
-/* Calls a layer within this one: its variables are in SCOPE/`name`, or in SCOPE itself if `name` is NULL. Gives its
- * result; all of its outputs and masks are in *of, unless NULL. */
-HR_API hr_node hr_layer_inner(hr_layer_call *c, const hr_layer *inner, const char *name, const hr_node *input,
-                              int inputs, const hr_node *mask, hr_layer_call *of);
+typedef struct hr_layer_inner_opts {
+    size_t struct_size;
+    const char *name;     /* its variables are in SCOPE/`name`; default: in SCOPE itself */
+    const hr_node *masks; /* of its inputs; default: none */
+    hr_layer_direction direction;
+    hr_layer_call *made; /* gives all of its outputs and their masks */
+} hr_layer_inner_opts;
+/* Calls a layer within this one, one that kind->inner gives. Gives its result. */
+HR_API hr_node hr_layer_inner_with(hr_layer_call *c, const hr_layer *inner, const hr_node *input, int inputs,
+                                   const hr_layer_inner_opts *opts);
+#define hr_layer_inner(...)                                                                                            \
+    HR_CALL4_(hr_layer_inner_with, hr_layer_inner_opts, __VA_ARGS__, .struct_size = sizeof(hr_layer_inner_opts))
 /* Files of weights have Keras's names for a layer's weights: those in SCOPE/`scope` ("": all) are there in `attribute`.
  * Default: they are called as in the layer's scope. A recurrent layer whose weights are in SCOPE/lstm_cell says ("lstm_cell",
  * "cell"), a wrapper that calls a layer by hr_layer_inner says the same of that one's scope: ("forward_r",
@@ -140,6 +155,7 @@ HR_API void hr_layer_attribute(hr_layer_call *c, const char *scope, const char *
 /* The kind of a layer, its own arguments and its name ("" where it has none yet), for wrappers. Borrow from it. */
 HR_API const hr_layer_kind *hr_layer_kind_of(const hr_layer *layer);
 HR_API const void *hr_layer_config(const hr_layer *layer);
+HR_API const char *hr_layer_name(const hr_layer *layer);
 /* A failed node: the model's error, whose text is "layer 'NAME' (KIND): ...". */
 HR_API hr_node hr_layer_fail(hr_layer_call *c, const char *kind, const char *format, ...) HR_PRINTF(3, 4);
 /* The same name, which lives for ever, if it is that of an activation; another one as it is: what a constructor keeps in

@@ -89,6 +89,58 @@ HR_API hr_layer *hr_activity_regularization_layer_with(float l1, float l2, const
 #define hr_activity_regularization_layer(...)                                                                          \
     HR_LAYER_CALL2_(hr_activity_regularization_layer_with, hr_layer_opts, __VA_ARGS__)
 
+/* ---- steps: [n, steps, width] ---- */
+
+typedef struct hr_recurrent_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    bool return_sequences; /* the outputs of all steps, [n, steps, units]; default: of the last one, [n, units] */
+    bool return_state; /* its states after the last step are further outputs (hr_symbol_output): h, of an LSTM h, c */
+    bool go_backwards; /* from the last step to the first; so are the outputs of .return_sequences */
+    bool stateful;     /* row i goes on from row i of the batch before, until hr_reset_states */
+    bool zero_masked;  /* outputs of masked steps are 0; default: those of the step before */
+    const char *activation;               /* default: tanh. Copied */
+    const char *recurrent_activation;     /* of gates; default: sigmoid. Copied */
+    hr_initializer kernel_initializer;    /* default: Glorot's uniform */
+    hr_initializer recurrent_initializer; /* default: orthogonal */
+    hr_initializer bias_initializer;      /* default: zeros, of an LSTM's forget gate ones */
+    hr_regularizer kernel_regularizer, recurrent_regularizer, bias_regularizer;
+    hr_constraint kernel_constraint, recurrent_constraint, bias_constraint;
+    bool no_bias;
+    bool no_forget_bias;              /* LSTM: Keras's unit_forget_bias=False, its bias begins with zeros everywhere */
+    bool reset_before;                /* GRU: Keras's reset_after=False */
+    float dropout, recurrent_dropout; /* in training, of inputs and of states, the same places in all steps */
+    int64_t seed;                     /* of these; 0: the model's */
+} hr_recurrent_layer_opts;
+/* SimpleRNN, LSTM and GRU (hr_lstm and its kin of network.h). Further inputs are the initial states, h, of an LSTM h and
+ * c, [n, units]; default: zeros. Steps that the mask of the input leaves out keep output and states. Weights are in
+ * "NAME/lstm_cell": kernel [width, gates * units], recurrent_kernel [units, gates * units], bias [gates * units], of a
+ * GRU [2, 3 units]; gates are i, f, c, o of an LSTM and z, r, h of a GRU. */
+HR_API hr_layer *hr_simple_rnn_layer_with(int64_t units, const hr_recurrent_layer_opts *opts);
+HR_API hr_layer *hr_lstm_layer_with(int64_t units, const hr_recurrent_layer_opts *opts);
+HR_API hr_layer *hr_gru_layer_with(int64_t units, const hr_recurrent_layer_opts *opts);
+#define hr_simple_rnn_layer(...) HR_LAYER_CALL1_(hr_simple_rnn_layer_with, hr_recurrent_layer_opts, __VA_ARGS__)
+#define hr_lstm_layer(...) HR_LAYER_CALL1_(hr_lstm_layer_with, hr_recurrent_layer_opts, __VA_ARGS__)
+#define hr_gru_layer(...) HR_LAYER_CALL1_(hr_gru_layer_with, hr_recurrent_layer_opts, __VA_ARGS__)
+
+typedef struct hr_bidirectional_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    hr_merge_mode merge;      /* default: side by side */
+    bool no_merge;            /* Keras's merge_mode=None: two outputs, forward and backward */
+    hr_layer *backward_layer; /* default: as the other one. One of its own has .go_backwards. Taken */
+} hr_bidirectional_layer_opts;
+/* Bidirectional: a recurrent layer (taken) in both directions, whose outputs are merged, of .return_sequences step by
+ * step, where masked steps give 0. Initial states are further inputs, states with .return_state further outputs: first
+ * those of the forward one. Weights are in "NAME/forward_LAYER" and "NAME/backward_LAYER". */
+HR_API hr_layer *hr_bidirectional_layer_with(hr_layer *layer, const hr_bidirectional_layer_opts *opts);
+#define hr_bidirectional_layer(...)                                                                                    \
+    HR_LAYER_CALL1_(hr_bidirectional_layer_with, hr_bidirectional_layer_opts, __VA_ARGS__)
+/* TimeDistributed: a layer (taken) for each step of [n, steps, ...] by itself. Its weights are in "NAME", without its own
+ * name. The layer is none of hr_model_layer. */
+HR_API hr_layer *hr_time_distributed_layer_with(hr_layer *layer, const hr_layer_opts *opts);
+#define hr_time_distributed_layer(...) HR_LAYER_CALL1_(hr_time_distributed_layer_with, hr_layer_opts, __VA_ARGS__)
+
 /* ---- shapes: of rows, without the batch ---- */
 
 typedef struct hr_flatten_layer_opts {
@@ -105,8 +157,8 @@ HR_API hr_layer *hr_reshape_layer_with(hr_shape target_shape, const hr_layer_opt
 /* Permute: dimension i of the result is dims[i - 1] of the input, counted from 1: HR_SHAPE(2, 1) turns matrices. */
 HR_API hr_layer *hr_permute_layer_with(hr_shape dims, const hr_layer_opts *opts);
 #define hr_permute_layer(...) HR_LAYER_CALL1_(hr_permute_layer_with, hr_layer_opts, __VA_ARGS__)
-/* RepeatVector: vectors [n, width] as `n` equal steps, [batch, n, width]. */
-HR_API hr_layer *hr_repeat_vector_layer_with(int64_t n, const hr_layer_opts *opts);
+/* RepeatVector: vectors [batch, width] as so many equal steps, [batch, times, width]. */
+HR_API hr_layer *hr_repeat_vector_layer_with(int64_t times, const hr_layer_opts *opts);
 #define hr_repeat_vector_layer(...) HR_LAYER_CALL1_(hr_repeat_vector_layer_with, hr_layer_opts, __VA_ARGS__)
 
 /* ---- activations with arguments ---- */

@@ -138,7 +138,6 @@ HR_API hr_status hr_model_build(hr_model *m, hr_shape input_shape);
 HR_API int hr_model_layers(const hr_model *m);
 HR_API hr_layer *hr_model_layer_at(const hr_model *m, int i);
 HR_API hr_layer *hr_get_layer(hr_model *m, const char *name);
-HR_API const char *hr_layer_name(const hr_layer *layer); /* "" before it has one */
 /* Optimizers leave its weights alone, and those of layers within it; or not any more. Counts from the next hr_compile on. */
 HR_API void hr_layer_freeze(hr_layer *layer, bool frozen);
 /* Of the first call of a layer: what shape its input and its output have, with the batch; rank -1: it was not called. */

@@ -27,6 +27,7 @@ typedef struct hr__layer_variable {
     bool trainable; /* but for a frozen layer */
     bool state;     /* no weight: kept from batch to batch */
     hr_constraint constraint;
+    const struct hr_layer *maker; /* the layer, or one within it */
 } hr__layer_variable;
 
 struct hr_layer {
@@ -43,9 +44,11 @@ struct hr_layer {
     HR__LIST(hr__layer_variable) variables; /* in the order in which the first call made them */
     bool called;
     hr_shape output_shape;
-    bool frozen_now; /* as it was at hr_compile */
-    bool input;      /* stands for an input of the model */
-    hr_model *model; /* that is within it; NULL: none */
+    bool frozen_now;                   /* as it was at hr_compile */
+    HR__LIST(struct hr_layer *) inner; /* layers within it, which it owns */
+    bool wrapped;                      /* is within another one */
+    bool input;                        /* stands for an input of the model */
+    hr_model *model;                   /* that is within it; NULL: none */
 };
 
 void hr__layer_free(hr_layer *layer); /* NULL: nothing */

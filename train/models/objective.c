@@ -281,7 +281,7 @@ static hr_status trained_step(void *user, hr_layer *layer, hr__layer_variable *w
     trained *t = user;
     (void)frozen;
     const hr_variable_info *v = hr_variable_named(t->f->graph, weight->name);
-    if (!v || !weight->trainable || layer->frozen_now) return HR_OK;
+    if (!v || !weight->trainable || layer->frozen_now || weight->maker->frozen_now) return HR_OK;
     hr_node *variable = HR__LIST_ADD(&t->variables);
     hr_constraint *constraint = HR__LIST_ADD(&t->constraints);
     if (!variable || !constraint) return HR_RESOURCE_EXHAUSTED;

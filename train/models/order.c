@@ -161,7 +161,7 @@ static hr_status each_weight(hr_model *m, hr__weight_fn *fn, void *user, bool fr
         for (int trained = 1; trained >= 0; trained--)
             for (int k = 0; k < layer->variables.count; k++)
                 if (!layer->variables.at[k].state && layer->variables.at[k].trainable == (trained == 1))
-                    HR_TRY(fn(user, layer, &layer->variables.at[k], still));
+                    HR_TRY(fn(user, layer, &layer->variables.at[k], still || layer->variables.at[k].maker->frozen));
     }
     return HR_OK;
 }

@@ -3,20 +3,38 @@
 
 #include <string.h>
 
+static void sequential_take(hr_model *m, hr_layer *layer, int at)
+{
+    hr_error *err = &m->body->error;
+    bool used = layer && (layer->body || layer->wrapped);
+    for (int i = 0; i < m->pending.count; i++) used |= m->pending.at[i] == layer;
+    hr_layer **place = layer && !used ? HR__LIST_ADD(&m->pending) : NULL;
+    if (place) {
+        *place = layer;
+        return;
+    }
+    if (layer && !used) hr__layer_free(layer);
+    if (err->code != HR_OK) return;
+    if (!layer)
+        (void)hr_fail(err, HR_INVALID_ARGUMENT, "models.layer", "model '%.60s': expected a layer in place %d, got NULL",
+                      m->name, at);
+    else if (used)
+        (void)hr_fail(err, HR_INVALID_ARGUMENT, "models.shared",
+                      "model '%.60s': the layer in place %d is used already; hr_connect shares layers within a model",
+                      m->name, at);
+    else
+        (void)hr_no_memory(err, "a layer");
+}
+
 hr_model *hr_sequential_with(hr_layer_list layers, const hr_sequential_opts *opts)
 {
     const hr_sequential_opts o = HR_OPTIONS(hr_sequential_opts, opts);
     hr_model *m = hr_model_new(.name = o.name && *o.name ? o.name : "sequential", .seed = o.seed);
-    int taken = 0;
-    for (; m && taken < layers.count; taken++) {
-        hr_layer **place = layers.layer[taken] ? HR__LIST_ADD(&m->pending) : NULL;
-        if (place)
-            *place = layers.layer[taken];
-        else if (m->body->error.code == HR_OK)
-            (void)hr_fail(&m->body->error, HR_INVALID_ARGUMENT, "models.layer",
-                          "model '%.60s': expected a layer in place %d, got NULL", m->name, taken);
-    }
-    for (; taken < layers.count; taken++) hr__layer_free(layers.layer[taken]);
+    for (int i = 0; i < layers.count; i++)
+        if (m)
+            sequential_take(m, layers.layer[i], i);
+        else if (layers.layer[i] && !layers.layer[i]->body && !layers.layer[i]->wrapped)
+            hr__layer_free(layers.layer[i]);
     if (!m) return NULL;
     m->functional = false;
     m->input_dtype = o.input_dtype;

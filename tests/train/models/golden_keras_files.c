@@ -24,7 +24,9 @@ static void add_zeros(zeros *z, const char *role, const char *name, hr_node node
         if (shape.dims[i] < 0) shape.dims[i] = 3;
     (void)snprintf(z->name[z->count], sizeof z->name[0], "%s/%s", role, name);
     z->names[z->count] = z->name[z->count];
-    (void)hr_tensor_new(&z->tensor[z->count++], hr_node_dtype(node), shape, &err);
+    hr_tensor *t = &z->tensor[z->count++];
+    if (hr_tensor_new(t, hr_node_dtype(node), shape, &err) == HR_OK)
+        memset(t->data, 0, (size_t)t->count * hr_dtype_size(t->dtype));
 }
 
 static bool train(hr_model *m)

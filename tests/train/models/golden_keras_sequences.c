@@ -133,6 +133,52 @@ LAYER(activity_regularization)
     return hr_activity_regularization_layer(number(o, "l1", 0), number(o, "l2", 0), .name = name);
 }
 
+static hr_layer *recurrent(golden_case *c, const char *name, const cJSON *o,
+                           hr_layer *(*make)(int64_t units, const hr_recurrent_layer_opts *opts))
+{
+    const hr_recurrent_layer_opts r = {.struct_size = sizeof r,
+                                       .name = name,
+                                       .activation = golden_text(o, "activation", NULL),
+                                       .recurrent_activation = golden_text(o, "recurrent_activation", NULL),
+                                       .no_bias = !golden_bool(o, "use_bias", true),
+                                       .no_forget_bias = !golden_bool(o, "unit_forget_bias", true),
+                                       .reset_before = !golden_bool(o, "reset_after", true),
+                                       .return_sequences = golden_bool(o, "return_sequences", false),
+                                       .return_state = golden_bool(o, "return_state", false),
+                                       .go_backwards = golden_bool(o, "go_backwards", false),
+                                       .stateful = golden_bool(o, "stateful", false),
+                                       .kernel_initializer = keras_initializer(c, o, "kernel_initializer"),
+                                       .recurrent_initializer = keras_initializer(c, o, "recurrent_initializer"),
+                                       .bias_initializer = keras_initializer(c, o, "bias_initializer"),
+                                       .kernel_regularizer = keras_regularizer(o, "kernel_regularizer"),
+                                       .recurrent_regularizer = keras_regularizer(o, "recurrent_regularizer"),
+                                       .bias_regularizer = keras_regularizer(o, "bias_regularizer"),
+                                       .kernel_constraint = keras_constraint(o, "kernel_constraint"),
+                                       .recurrent_constraint = keras_constraint(o, "recurrent_constraint"),
+                                       .bias_constraint = keras_constraint(o, "bias_constraint")};
+    return make(golden_int(o, "units", 0), &r);
+}
+LAYER(simple_rnn) { return recurrent(c, name, o, hr_simple_rnn_layer_with); }
+LAYER(lstm) { return recurrent(c, name, o, hr_lstm_layer_with); }
+LAYER(gru) { return recurrent(c, name, o, hr_gru_layer_with); }
+
+LAYER(bidirectional)
+{
+    static const char *const modes[] = {"concat", "sum", "mul", "ave"};
+    const cJSON *json = golden_get(o, "merge_mode");
+    hr_layer *layer = keras_layer(c, golden_get(o, "layer"));
+    int mode = 0;
+    while (json && mode < 4 && !(cJSON_IsString(json) && strcmp(json->valuestring, modes[mode]) == 0)) mode++;
+    return layer
+               ? hr_bidirectional_layer(layer, .name = name, .merge = (hr_merge_mode)(mode % 4), .no_merge = mode == 4)
+               : NULL;
+}
+LAYER(time_distributed)
+{
+    hr_layer *layer = keras_layer(c, golden_get(o, "layer"));
+    return layer ? hr_time_distributed_layer(layer, .name = name) : NULL;
+}
+
 static const struct {
     const char *class;
     layer_fn *make;
@@ -140,11 +186,14 @@ static const struct {
     {"Activation", activation},
     {"ActivityRegularization", activity_regularization},
     {"AlphaDropout", alpha_dropout},
+    {"Bidirectional", bidirectional},
     {"ELU", elu},
     {"Embedding", embedding},
     {"Flatten", flatten},
     {"GaussianDropout", gaussian_dropout},
     {"GaussianNoise", gaussian_noise},
+    {"GRU", gru},
+    {"LSTM", lstm},
     {"LeakyReLU", leaky_relu},
     {"Masking", masking},
     {"PReLU", prelu},
@@ -152,10 +201,12 @@ static const struct {
     {"ReLU", relu},
     {"RepeatVector", repeat_vector},
     {"Reshape", reshape},
+    {"SimpleRNN", simple_rnn},
     {"Softmax", softmax},
     {"SpatialDropout1D", spatial_dropout1d},
     {"SpatialDropout2D", spatial_dropout2d},
     {"SpatialDropout3D", spatial_dropout3d},
+    {"TimeDistributed", time_distributed},
     {"ThresholdedReLU", thresholded_relu},
 };
 

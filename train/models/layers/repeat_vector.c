@@ -24,8 +24,8 @@ static const hr_layer_kind repeat_vector_kind = {
     .check = repeat_vector_check,
 };
 
-hr_layer *hr_repeat_vector_layer_with(int64_t n, const hr_layer_opts *opts)
+hr_layer *hr_repeat_vector_layer_with(int64_t times, const hr_layer_opts *opts)
 {
     const hr_layer_opts o = HR_OPTIONS(hr_layer_opts, opts);
-    return hr_layer_new(&repeat_vector_kind, &n, HR_LAYER_COMMON(&o));
+    return hr_layer_new(&repeat_vector_kind, &times, HR_LAYER_COMMON(&o));
 }
