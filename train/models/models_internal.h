@@ -127,6 +127,15 @@ typedef struct hr__metric {
     char *key; /* with the output's name if there are several */
 } hr__metric;
 
+/* A value of an optimizer out of a file, which waits until the training has its graph. */
+typedef struct hr__kept {
+    char *path;  /* as in Keras's files: "optimizer/_variables/1" */
+    char *title; /* the name of the variable in the file */
+    hr_tensor value;
+} hr__kept;
+typedef HR__LIST(hr__kept) hr__kept_list;
+void hr__kept_clear(hr__kept_list *kept);
+
 /* What hr_compile was told, copied. */
 typedef struct hr__compiled {
     hr_optimizer *optimizer;
@@ -143,6 +152,7 @@ typedef struct hr__compiled {
     bool begun;          /* the optimizer's variables have their initial values */
     bool new_rate_given; /* hr_model_set_learning_rate before the first step */
     double new_rate;
+    hr__kept_list kept;
 } hr__compiled;
 
 /* How a training is to end: as its arguments say, by hr_model_stop, by hr_model_interrupt. */
@@ -304,6 +314,9 @@ const hr_history *hr__history_show(hr__history *h, bool interrupted);
 /* ---- the optimizer's state (optimizer_state.c) ---- */
 /* The rate that was set before the training had its graph. */
 hr_status hr__optimizer_set_rate(hr_model *m, hr__function *f, hr_error *err);
+/* The state that was kept of a file becomes that of the optimizer; if it does not fit, it is left out with a warning. */
+hr_status hr__optimizer_restore(hr_model *m, const hr__function *f, hr_error *err);
+const hr_tensor *hr__kept_named(const hr__compiled *c, const char *path); /* NULL: there is none */
 /* At the end of a fit: weights that have averages become these. */
 hr_status hr__optimizer_end(hr__function *f, hr_error *err);
 
