@@ -179,7 +179,8 @@ struct hr_model {
     hr__function *train, *test, *predict;
     hr_logs *logs;
     hr__history *history;
-    volatile sig_atomic_t stop; /* how the training is to end */
+    struct hr__fitting *fitting; /* under way; NULL: none */
+    volatile sig_atomic_t stop;  /* how the training is to end */
 };
 
 /* Fails the call: the error stays until the next one. */
@@ -288,6 +289,8 @@ hr_status hr__prepare(hr_model *m, hr__phase phase, const hr_schema *schema, con
                       hr__function **out, hr_error *err);
 /* Opens the dataset (takes it), repeated so many times. */
 hr_status hr__feed_open(hr__feed *f, hr_model *m, hr_dataset *ds, int64_t repeat, hr_error *err);
+/* Goes on where hr_iterator_save was asked. */
+hr_status hr__feed_resume(hr__feed *f, const void *state, size_t size, hr_error *err);
 void hr__feed_close(hr__feed *f);
 /* The next batch: f->values. HR_END: there is none. */
 hr_status hr__feed_next(hr__feed *f, hr_error *err);
@@ -306,9 +309,31 @@ typedef struct hr__evaluation {
 } hr__evaluation;
 hr_status hr__evaluate(hr_model *m, hr__evaluation *e, hr_logs *logs, hr_error *err);
 
+/* ---- training (fit.c, training_state.c) ---- */
+
+/* A training that is under way. */
+typedef struct hr__fitting {
+    hr_model *m;
+    const hr_fit_opts *o;
+    hr_dataset *train, *validation; /* batches; validation may be NULL */
+    hr__function *f;
+    hr__feed d;
+    hr_logs *logs, *batch_logs;
+    hr_callback_call call;
+    int64_t batches;                /* of the epoch that is under way */
+    int64_t next_epoch, next_batch; /* where it goes on, if it is saved now */
+    bool rows;                      /* the data were single rows */
+    bool ended;                     /* the data have, before steps_per_epoch */
+    bool read;                      /* data of an unknown length must begin anew */
+    bool closing;                   /* t->logs are those of an epoch that the history does not have yet */
+} hr__fitting;
+
 /* ---- history (history.c) ---- */
 hr__history *hr__history_new(void);
 hr_status hr__history_add(hr__history *h, int64_t epoch, const hr_logs *logs, hr_error *err);
+/* Puts a key with its values back; and the numbers of the epochs. */
+hr_status hr__history_put(hr__history *h, const char *key, const double *values, int count, hr_error *err);
+hr_status hr__history_epochs(hr__history *h, const int64_t *epochs, int count, hr_error *err);
 const hr_history *hr__history_show(hr__history *h, bool interrupted);
 
 /* ---- the optimizer's state (optimizer_state.c) ---- */
@@ -344,6 +369,9 @@ typedef enum hr__moment {
 } hr__moment;
 hr_status hr__callbacks_call(hr_callback_list callbacks, hr__moment moment, const hr_callback_call *call,
                              hr_error *err);
+/* What callbacks know of the training. */
+hr_status hr__callbacks_save(hr_callback_list callbacks, hr_bundle_writer *to, hr_error *err);
+hr_status hr__callbacks_restore(hr_callback_list callbacks, hr_bundle *from, hr_error *err);
 void hr__callbacks_free(hr_callback_list callbacks);
 
 #endif
