@@ -1,15 +1,9 @@
 /* Headrace, callbacks: what happens around the epochs and batches of a model's training. Keras's callbacks, and the kit
  * for new ones: a callback is one file that ends with its descriptor and its constructor. Part of models.h.
  *
- * The order of calls is Keras's:
- *
- *     train_begin
- *       epoch_begin(e)
- *         train_batch_begin(b), train_batch_end(b, logs)      for each batch
- *         test_begin, test_batch_begin(b), test_batch_end(b, logs), test_end(logs)   where there is validation
- *       epoch_end(e, logs)                                      val_ keys are in it
- *     train_end(logs)
- */
+ * The order of calls is Keras's: train_begin; in each epoch epoch_begin, for each batch train_batch_begin and
+ * train_batch_end, then, where there is validation, test_begin, for each batch test_batch_begin and test_batch_end, and
+ * test_end; epoch_end, whose logs have the val_ keys; at last train_end. */
 #ifndef HR_CALLBACKS_H
 #define HR_CALLBACKS_H
 

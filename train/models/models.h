@@ -4,7 +4,7 @@
  *                                           hr_dense_layer(10)), .input_shape = HR_SHAPE(784));
  *     hr_compile(m, .optimizer = hr_adam(0.001f), .loss = "sparse_categorical_crossentropy",
  *                .from_logits = true, .metrics = HR_STRINGS("accuracy"));
- *     const hr_history *h = hr_fit(m, train, .epochs = 5, .validation_data = test,
+ *     const hr_history *h = hr_fit(m, rows, .epochs = 5, .validation_data = test,
  *                                  .callbacks = HR_CALLBACKS(hr_early_stopping("val_loss", .patience = 2)));
  *     if (!h) fprintf(stderr, "%s\n", hr_model_error(m)->text);
  *     hr_model_free(m);
