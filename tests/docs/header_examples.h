@@ -6,6 +6,8 @@
 #if __has_include(<headrace/serve.h>)
 #include <headrace/servable.h>
 #include <headrace/serve.h>
+extern const hr_servable_kind table_kind;
+extern hr_server *server;
 #endif
 #include <stdio.h>
 
