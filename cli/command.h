@@ -49,6 +49,7 @@ struct command {
     const flag *flags;                /* NULL: it has none */
     int min_arguments, max_arguments; /* max: -1 is any number */
     int (*run)(command_call *call);
+    bool underscores; /* its flags may be written as those of TensorFlow's tools: --tag_set */
 };
 
 /* ---- the command line ---- */

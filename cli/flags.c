@@ -24,10 +24,17 @@ struct command_call {
 
 static const command *current; /* the command that runs; NULL: none yet */
 
+static bool same_flag(const command *c, const char *own, const char *given, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (own[i] != given[i] && !(c->underscores && own[i] == '-' && given[i] == '_')) return false;
+    return true;
+}
+
 static const flag *flag_named(const command *c, const char *name, size_t size)
 {
     for (const flag *f = c->flags; f && f->kind != FLAG_NONE; f++)
-        if (strlen(f->name) == size && strncmp(f->name, name, size) == 0) return f;
+        if (strlen(f->name) == size && same_flag(c, f->name, name, size)) return f;
     return size == 4 && strncmp(name, "help", 4) == 0 ? &help_flag : NULL;
 }
 

@@ -16,6 +16,7 @@ static void json_line_separate(json_line *line)
 static void json_line_key(json_line *line, const char *key)
 {
     json_line_separate(line);
+    if (!key) return;
     text_quoted(&line->text, (hr_view){key, (int64_t)strlen(key)});
     text_add(&line->text, line->spaced ? ": " : ":");
 }

@@ -15,6 +15,7 @@ void json_begin(json_line *line);
 void json_end(json_line *line);
 hr_status json_print(json_line *line, hr_error *err); /* the same for one line of many: says at once what failed */
 
+/* `key` is NULL in an array. */
 void json_count(json_line *line, const char *key, int64_t value);
 void json_number(json_line *line, const char *key, double value); /* null if it is not finite */
 void json_bool(json_line *line, const char *key, bool value);

@@ -1,8 +1,9 @@
 /* Protobuf's text format (pbtxt), both ways, for any message by its descriptor. Reading: fields in any order and
- * spelling that protobuf takes, `field { }` and `field < >`, `[a, b]`, comments, strings in pieces. Fields called
- * experimental_... are passed over. */
+ * spelling that protobuf takes, `field { }` and `field < >`, `[a, b]`, comments, strings in pieces. An Any may be
+ * written out, if it is an AssetFileDef. Fields called experimental_... that a message lacks are passed over. */
 #include "base/number.h"
 #include "proto/message.h"
+#include "proto/meta_graph.pb-c.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -214,6 +215,7 @@ static size_t value_size(const proto_field *field)
 {
     switch (field->type) {
     case PROTOBUF_C_TYPE_INT64:
+    case PROTOBUF_C_TYPE_SINT64:
     case PROTOBUF_C_TYPE_UINT64:
     case PROTOBUF_C_TYPE_DOUBLE:
         return 8;
@@ -356,10 +358,41 @@ static hr_status skip_value(text_reader *r)
 /* experimental_debug_info, experimental_type: hints, which TensorFlow makes anew. */
 static bool is_hint(hr_view name) { return name.size > 13 && memcmp(name.data, "experimental_", 13) == 0; }
 
+/* "[type.googleapis.com/tensorflow.AssetFileDef] { ... }": what an Any holds, written out. */
+static hr_status text_any(text_reader *r, int depth, Headrace__Proto__AnyMessage *any)
+{
+    static const char known[] = "type.googleapis.com/tensorflow.AssetFileDef";
+    ProtobufCMessage *message;
+    const char *begin = r->at;
+    while (r->at < r->end && *r->at != ']') r->at++;
+    const hr_view url = {begin, r->at - begin};
+    if (!word_is(url, known) || any->value.data || !text_take(r, ']')) {
+        r->at = begin;
+        return wrong_text(r, "type.googleapis.com/tensorflow.AssetFileDef, once, and ']'");
+    }
+    text_take(r, ':');
+    if (!text_take(r, '{')) return wrong_text(r, "'{'");
+    HR_TRY(text_message(r, &headrace__proto__asset_file_def__descriptor, '}', depth + 1, &message));
+    const size_t size = protobuf_c_message_get_packed_size(message);
+    any->value = (ProtobufCBinaryData){size, r->memory.alloc(r->memory.allocator_data, size + 1)};
+    if (any->value.data) protobuf_c_message_pack(message, any->value.data);
+    protobuf_c_message_free_unpacked(message, &r->memory);
+    char *type = r->memory.alloc(r->memory.allocator_data, sizeof known);
+    if (type && any->type_url == headrace__proto__any_message__descriptor.fields[0].default_value)
+        any->type_url = memcpy(type, known, sizeof known);
+    else if (type)
+        r->memory.free(r->memory.allocator_data, type);
+    return any->value.data && type ? HR_OK : hr__message_exhausted(r->memory.allocator_data, r->err);
+}
+
 static hr_status text_fields(text_reader *r, const ProtobufCMessageDescriptor *type, char close, int depth,
                              ProtobufCMessage *message)
 {
     while (!(close ? text_take(r, close) : (skip_blanks(r), r->at == r->end))) {
+        if (type == &headrace__proto__any_message__descriptor && text_take(r, '[')) {
+            HR_TRY(text_any(r, depth, (Headrace__Proto__AnyMessage *)(void *)message));
+            continue;
+        }
         const char *begin = r->at;
         const hr_view name = text_word(r);
         const proto_field *field = field_named(type, name);
@@ -504,6 +537,7 @@ static void put_scalar(text_writer *w, const proto_field *field, const void *at)
         number[hr__format_double(*(const double *)at, number)] = 0;
         break;
     case PROTOBUF_C_TYPE_INT64:
+    case PROTOBUF_C_TYPE_SINT64:
         number[hr__format_int64(*(const int64_t *)at, number)] = 0;
         break;
     case PROTOBUF_C_TYPE_UINT64:

@@ -581,6 +581,121 @@ static int run_transform_graph(char **argument)
     return st == HR_OK ? 0 : fail(&err);
 }
 
+/* ---- SavedModels ---- */
+
+/* "FOLDER/PREFIX_KEY", with '_' for each slash of the key. */
+static void tensor_path(const char *folder, const char *prefix, const char *key, char *path, size_t size)
+{
+    const size_t at = (size_t)snprintf(path, size, "%s/%s_", folder, prefix);
+    snprintf(path + at, size - at, "%s", key);
+    for (char *p = path + at; *p; p++)
+        if (*p == '/' || *p == ':') *p = '_';
+}
+
+static hr_status read_tensor(const char *path, hr_tensor *out, hr_error *err)
+{
+    hr_input *in;
+    const char *data;
+    size_t size = 0, before;
+    HR_TRY(hr_input_open_with(path, &(hr_input_opts){sizeof(hr_input_opts), .compression = HR_NONE}, &in, err));
+    hr_status st;
+    do {
+        before = size;
+        st = hr_input_peek(in, size + 1, &data, &size, err);
+    } while (st == HR_OK && size > before);
+    if (st == HR_OK) st = hr_tensor_import((hr_view){data, (int64_t)size}, out, err);
+    hr_input_free(in);
+    return st;
+}
+
+static hr_status write_tensor(const char *path, const hr_tensor *t, hr_error *err)
+{
+    char *bytes;
+    size_t size;
+    hr_output *out;
+    HR_TRY(hr_tensor_export(t, &bytes, &size, err));
+    hr_status st =
+        hr_output_open_with(path, &(hr_output_opts){sizeof(hr_output_opts), .compression = HR_NONE}, &out, err);
+    if (st == HR_OK) {
+        hr_output_write(out, bytes, size, NULL);
+        st = hr_output_commit(out, err);
+    }
+    hr_free(bytes);
+    return st;
+}
+
+static hr_status call_predictor(const hr_predictor *p, const char *folder, hr_error *err)
+{
+    enum { MOST = 16 };
+    hr_tensor in[MOST] = {{0}}, out[MOST] = {{0}};
+    char path[2000];
+    const hr_meta_signature *s = hr_predictor_signature(p);
+    hr_status st = HR_OK;
+    for (int i = 0; st == HR_OK && i < s->input_count && i < MOST; i++) {
+        tensor_path(folder, "in", s->inputs[i].key, path, sizeof path);
+        st = read_tensor(path, &in[i], err);
+    }
+    if (st == HR_OK) st = hr_predictor_run(p, in, out, err);
+    for (int i = 0; st == HR_OK && i < hr_predictor_outputs(p) && i < MOST; i++) {
+        tensor_path(folder, "out", hr_predictor_output(p, i)->key, path, sizeof path);
+        st = write_tensor(path, &out[i], err);
+    }
+    for (int i = 0; i < MOST; i++) {
+        hr_tensor_clear(&in[i]);
+        hr_tensor_clear(&out[i]);
+    }
+    return st;
+}
+
+/* A signature of a model, on tensors of files in_KEY in a folder, to out_KEY. */
+static int run_saved_model(char **argument)
+{
+    hr_error err;
+    hr_saved_model *m;
+    hr_predictor *p = NULL;
+    hr_status st = hr_saved_model_load(argument[0], &m, &err);
+    if (st == HR_OK) st = hr_predictor_new(m, argument[1], NULL, 0, &p, &err);
+    if (st == HR_OK) st = call_predictor(p, argument[2], &err);
+    hr_predictor_free(p);
+    hr_saved_model_unref(m);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
+/* A model written again: "again" as it is, "frozen", or "inference", frozen and transformed. */
+static int rewrite_saved_model(char **argument)
+{
+    hr_error err;
+    hr_saved_model *m;
+    hr_saved_model_writer *w;
+    const bool again = strcmp(argument[1], "again") == 0, inference = strcmp(argument[1], "inference") == 0;
+    hr_status st = hr_saved_model_load(argument[0], &m, &err);
+    if (st == HR_OK && !again)
+        st = hr_saved_model_rewrite(m, argument[2], &err, .freeze = true,
+                                    .transforms = inference ? "inline_functions " HR_OPTIMIZE_FOR_INFERENCE : NULL);
+    if (st == HR_OK && again) {
+        st = hr_saved_model_writer_open(argument[2], &w, &err);
+        if (st == HR_OK) st = hr_saved_model_writer_add(w, hr_saved_model_session(m), &err, .model = m);
+        if (st == HR_OK) st = hr_saved_model_writer_commit(w, &err);
+    }
+    hr_saved_model_unref(m);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
+/* An estimator's export; prints its folder. */
+static int export_estimator(char **argument)
+{
+    classifier_spec spec = spec_of(argument[0], argument[1]);
+    char *path;
+    hr_estimator *e = new_test_classifier(&spec);
+    const bool raw = strcmp(argument[3], "raw") == 0;
+    const hr_status st = hr_estimator_export(e, argument[2], &path, .serving_fn = raw ? hr_raw_serving_input : NULL);
+    if (st == HR_OK) printf("%s\n", path);
+    const int code = st == HR_OK ? 0 : fail(hr_estimator_error(e));
+    if (st == HR_OK) hr_free(path);
+    hr_estimator_free(e);
+    return code;
+}
+
 static const struct {
     const char *name;
     int arguments;
@@ -605,6 +720,9 @@ static const struct {
     {"read_meta_graph", 2, run_read_meta_graph},
     {"freeze_graph", 3, run_freeze_graph},
     {"transform_graph", 3, run_transform_graph},
+    {"run_saved_model", 3, run_saved_model},
+    {"rewrite_saved_model", 3, rewrite_saved_model},
+    {"export_estimator", 4, export_estimator},
 };
 
 int main(int count, char **argument)

@@ -10,6 +10,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
+from tensorflow.core.framework import tensor_pb2  # noqa: E402
 from tensorflow.python.framework import op_def_registry  # noqa: E402
 
 tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
@@ -584,6 +585,198 @@ class Halves(Case):
 
     def test_bfloat16s(self):
         self.check(tf.bfloat16, 2**-7)
+
+
+class SavedModels(Case):
+    """Models of all kinds, saved by TensorFlow, run by Headrace; and written again, run by TensorFlow."""
+
+    def ours(self, model, signature, inputs):
+        folder = self.path("call")
+        os.makedirs(folder, exist_ok=True)
+        for file in glob.glob(folder + "/*"):
+            os.remove(file)
+        for key, value in inputs.items():
+            with open(f"{folder}/in_{key.replace('/', '_').replace(':', '_')}", "wb") as f:
+                f.write(tf.make_tensor_proto(value).SerializeToString())
+        headrace("run_saved_model", model, signature, folder)
+        outputs = {}
+        for file in glob.glob(folder + "/out_*"):
+            with open(file, "rb") as f:
+                outputs[os.path.basename(file)[4:]] = tf.make_ndarray(tensor_pb2.TensorProto.FromString(f.read()))
+        return outputs
+
+    def assert_same(self, theirs, ours):
+        self.assertEqual({k.replace("/", "_") for k in theirs}, set(ours))
+        for key, value in theirs.items():
+            value, got = np.asarray(value), ours[key.replace("/", "_")]
+            self.assertEqual(value.shape, got.shape, key)
+            if value.dtype.kind in "fc":
+                np.testing.assert_allclose(got, value, rtol=1e-5, atol=1e-6, err_msg=key)
+            else:
+                np.testing.assert_array_equal(got, value, err_msg=key)
+
+    def theirs(self, model, signature, inputs):
+        loaded = tf.saved_model.load(model)
+        found = loaded.signatures[signature](**{k: tf.constant(v) for k, v in inputs.items()})
+        return {k: v.numpy() for k, v in found.items()}
+
+    def check(self, model, signature, inputs, rewritten=("again", "inference")):
+        theirs = self.theirs(model, signature, inputs)
+        self.assert_same(theirs, self.ours(model, signature, inputs))
+        for kind in rewritten:
+            copy = f"{model}_{kind}"
+            if not os.path.exists(copy):
+                headrace("rewrite_saved_model", model, kind, copy)
+            self.assert_same(theirs, self.ours(copy, signature, inputs))
+            self.assert_same(theirs, self.theirs(copy, signature, inputs))
+
+    @staticmethod
+    def input_of(model):
+        return list(tf.saved_model.load(model).signatures["serving_default"].structured_input_signature[1])
+
+    def check_keras(self, layers, *values):
+        tf.keras.utils.set_random_seed(1)
+        model = tf.keras.Sequential(layers)
+        model(values[0])
+        for i, w in enumerate(model.weights):  # moving averages that are no zeros and ones
+            w.assign(w + 0.1 * (i + 1) * tf.cast(tf.abs(tf.sin(tf.range(tf.size(w), dtype=tf.float32))), w.dtype).numpy().reshape(w.shape))
+        path = self.path("keras")
+        tf.saved_model.save(model, path)
+        key = self.input_of(path)[0]
+        for i, value in enumerate(values):
+            self.check(path, "serving_default", {key: value}, ("again", "inference") if i == 0 else ())
+
+    def test_keras_dense(self):
+        layers = tf.keras.layers
+        self.check_keras([layers.Dense(8, "relu"), layers.Dropout(0.5), layers.BatchNormalization(), layers.Dense(3, "softmax")],
+                         np.float32([[1, 2, 3], [-1, 0.5, 2]]), np.float32([[0, 0, 1]]))
+
+    def test_keras_embeddings(self):
+        layers = tf.keras.layers
+        self.check_keras([layers.InputLayer([None], dtype=tf.int64), layers.Embedding(20, 4), layers.GlobalAveragePooling1D(), layers.LayerNormalization(),
+                          layers.Dense(2, "tanh")], np.int64([[1, 2, 3], [4, 5, 19]]))
+
+    def test_keras_convolutions(self):
+        layers = tf.keras.layers
+        self.check_keras([layers.Conv2D(4, 3, activation="relu"), layers.MaxPool2D(), layers.DepthwiseConv2D(2, padding="same"),
+                          layers.BatchNormalization(), layers.GlobalMaxPool2D(), layers.Dense(5, "sigmoid")],
+                         np.random.RandomState(1).rand(2, 12, 12, 3).astype(np.float32))
+
+    def test_keras_recurrent(self):
+        layers = tf.keras.layers
+        self.check_keras([layers.LSTM(4, return_sequences=True), layers.GRU(3), layers.Dense(1)],
+                         np.random.RandomState(2).rand(2, 5, 3).astype(np.float32))
+
+    def test_modules_with_tables_and_captured_variables(self):
+        vocabulary = self.path("animals.txt")
+        with open(vocabulary, "w") as f:
+            f.write("cat\ndog\nowl\n")
+
+        class Module(tf.Module):
+            def __init__(self):
+                self.w = tf.Variable([[1.0, -2.0], [0.5, 3.0]])
+                self.steps = tf.Variable(7, dtype=tf.int64)
+                self.words = tf.lookup.StaticVocabularyTable(
+                    tf.lookup.TextFileInitializer(vocabulary, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64,
+                                                  tf.lookup.TextFileIndex.LINE_NUMBER), 2)
+                self.names = tf.lookup.StaticHashTable(
+                    tf.lookup.KeyValueTensorInitializer(tf.constant([0, 1], tf.int64), tf.constant(["zero", "one"])), "many")
+
+            @tf.function(input_signature=[tf.TensorSpec([None, 2])])
+            def product(self, x):
+                return {"y": tf.nn.relu(tf.matmul(x, self.w)), "steps": self.steps.read_value()}
+
+            @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+            def find(self, words):
+                ids = self.words.lookup(words)
+                return {"ids": ids, "names": self.names.lookup(ids)}
+
+            @tf.function(input_signature=[tf.TensorSpec([], tf.int32), tf.TensorSpec([])])
+            def power(self, n, x):
+                y = tf.constant(1.0)
+                for _ in tf.range(n):
+                    y = y * x if y < 100.0 else y + x
+                return {"power": y}
+
+        module, path = Module(), self.path("module")
+        tf.saved_model.save(module, path, {"serving_default": module.product, "find": module.find, "power": module.power})
+        os.remove(vocabulary)
+        self.check(path, "serving_default", {"x": np.float32([[1, 2], [-1, 0.5]])})
+        self.check(path, "find", {"words": np.array([b"dog", b"eel", b"cat"], object)})
+        self.check(path, "power", {"n": np.int32(9), "x": np.float32(2)})
+
+    def test_builders_of_tensorflow_1(self):
+        vocabulary = self.path("words.txt")
+        with open(vocabulary, "w") as f:
+            f.write("a\nb\n")
+        for resource in (False, True):
+            path = self.path(f"builder_{resource}")
+            with tf.Graph().as_default(), tf.compat.v1.Session() as s:
+                v1 = tf.compat.v1
+                x = v1.placeholder(tf.float32, [None, 3], "x")
+                w = v1.get_variable("w", [4, 2], use_resource=resource, partitioner=tf.compat.v1.fixed_size_partitioner(2),
+                                    initializer=v1.random_normal_initializer(seed=1))
+                table = tf.lookup.StaticHashTable(
+                    tf.lookup.TextFileInitializer(vocabulary, tf.string, 0, tf.int64, -1, delimiter=" "), -1)
+                words = v1.placeholder(tf.string, [None], "words")
+                y = tf.matmul(tf.concat([x, tf.cast(table.lookup(words)[:, None], tf.float32)], 1), w)
+                s.run([v1.global_variables_initializer(), v1.tables_initializer()])
+                builder = v1.saved_model.Builder(path)
+                signature = v1.saved_model.predict_signature_def({"x": x, "words": words}, {"y": y})
+                builder.add_meta_graph_and_variables(
+                    s, ["serve"], {"serving_default": signature}, main_op=v1.tables_initializer(),
+                    assets_collection=v1.get_collection(v1.GraphKeys.ASSET_FILEPATHS), strip_default_attrs=not resource)
+                builder.save(as_text=resource)
+            self.check(path, "serving_default", {"x": np.float32([[1, 2, 3], [0, 1, 0]]), "words": np.array([b"b", b"z"], object)})
+
+    def test_estimators_of_headrace(self):
+        rows = self.path("rows")
+        headrace("write_rows", rows)
+        wide, deep = columns()
+        for kind in ("linear", "dnn", "combined"):
+            model = self.path(kind)
+            headrace("train", kind, rows, model, 20)
+            (served,) = headrace("export_estimator", kind, model, self.path("exports"), "parsing")
+            requests = []
+            for file in sorted(glob.glob(rows + "/*.tfrecord")):
+                requests += [r.numpy() for r in tf.data.TFRecordDataset(file)]
+            requests = np.array(requests, object)
+            for signature, key in (("serving_default", "inputs"), ("regression", "inputs"), ("predict", "examples")):
+                self.check(served, signature, {key: requests}, ("frozen",) if signature == "predict" else ())
+            if kind != "combined":
+                continue
+            (raw,) = headrace("export_estimator", kind, model, self.path("exports"), "raw")
+            self.check(raw, "predict", {"age": np.float32([[20], [70]]), "sex": np.array([[b"f"], [b"m"]], object),
+                                        "town": np.array([[b"Ulm", b""], [b"Kiel", b"Bonn"]], object)})
+
+    def test_estimators_of_tensorflow(self):
+        spec = {"age": tf.io.FixedLenFeature([1], tf.float32), "sex": tf.io.VarLenFeature(tf.string),
+                "town": tf.io.VarLenFeature(tf.string)}
+        rows = self.path("rows")
+        headrace("write_rows", rows)
+        requests = np.array([r.numpy() for r in tf.data.TFRecordDataset(sorted(glob.glob(rows + "/*.tfrecord"))).take(20)], object)
+        wide, deep = columns()
+
+        def input_fn():
+            full = {**spec, "label": tf.io.FixedLenFeature([1], tf.int64)}
+            ds = tf.data.TFRecordDataset(sorted(glob.glob(rows + "/*.tfrecord"))).batch(20)
+            return ds.map(lambda r: (lambda f: (f, f.pop("label")))(tf.io.parse_example(r, full)))
+
+        estimators = {
+            "linear": lambda d: tf.estimator.LinearClassifier(wide, d),
+            "dnn": lambda d: tf.estimator.DNNRegressor([4], deep, d, batch_norm=True),
+            "both": lambda d: tf.estimator.DNNLinearCombinedClassifier(
+                d, linear_feature_columns=wide, dnn_feature_columns=deep, dnn_hidden_units=[4]),
+            "baseline": lambda d: tf.compat.v1.estimator.BaselineClassifier(d),
+        }
+        for name, make in estimators.items():
+            estimator = make(self.path("trained_" + name))
+            estimator.train(input_fn, steps=3)
+            receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
+            path = estimator.export_saved_model(self.path("exported_" + name), receiver).decode()
+            for signature in tf.saved_model.load(path).signatures:
+                key = "examples" if signature == "predict" else "inputs"
+                self.check(path, signature, {key: requests}, ("again", "inference") if signature == "predict" else ())
 
 
 class Estimators(Case):

@@ -100,7 +100,7 @@ hr_status hr__model_open_input(model *m, hr_view state, hr_error *err);
 hr_status hr__model_next(model *m, const hr_element **element, int *feeds, hr_error *err);
 void hr__model_close(model *m);
 
-/* ---- exporter.c ---- */
+/* ---- export_folder.c ---- */
 
 /* Writes an export into the folder `dir`, which is empty, and gets the name `base`/<seconds since 1970> afterwards.
  * Gives *path. */

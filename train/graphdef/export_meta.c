@@ -173,6 +173,7 @@ static void put_parts(meta_exporter *ex)
     ex->message.asset_file_def = (proto_asset **)(void *)m->assets.item;
     ex->message.n_asset_file_def = (size_t)m->assets.count;
     if (m->source) {
+        ex->message.object_graph_def = m->source->object_graph_def;
         ex->message.base.unknown_fields = m->source->base.unknown_fields;
         ex->message.base.n_unknown_fields = m->source->base.n_unknown_fields;
     }

@@ -331,6 +331,9 @@ const char *hr_meta_graph_version(const hr_meta_graph *m)
     return m && m->source && m->source->meta_info_def ? m->source->meta_info_def->tensorflow_version : "";
 }
 
+int64_t hr_meta_graph_nodes(const hr_meta_graph *m) { return m ? m->nodes : 0; }
+bool hr_meta_graph_has_objects(const hr_meta_graph *m) { return m && m->source && m->source->object_graph_def; }
+
 const char *hr_meta_graph_tag(const hr_meta_graph *m, int i) { return m ? at(m, &m->tags, i) : NULL; }
 
 hr_status hr_meta_graph_add_tag(hr_meta_graph *m, const char *tag, hr_error *err)

@@ -53,6 +53,19 @@ HR_API hr_status hr_meta_graph_write(const hr_graph *g, const hr_meta_graph *met
 HR_API hr_status hr_saved_model_read(hr_graph *g, const char *path, const char *tags, hr_meta_graph **meta,
                                      hr_error *err);
 
+/* Gives all MetaGraphDefs of a SavedModel without their graphs, whatever ops these have: *metas, `*count` of them
+ * (hr_saved_model_metas_free). */
+HR_API hr_status hr_saved_model_metas(const char *path, hr_meta_graph ***metas, int *count, hr_error *err);
+HR_API void hr_saved_model_metas_free(hr_meta_graph **metas, int count); /* NULL: nothing */
+/* How many nodes the graph of such a one has, with those of its functions; 0: it has none, or was not given so. */
+HR_API int64_t hr_meta_graph_nodes(const hr_meta_graph *m);
+/* Whether it has an object graph, as TensorFlow 2 writes them. */
+HR_API bool hr_meta_graph_has_objects(const hr_meta_graph *m);
+/* Writes a SavedModel's file again, as text if the name `to` ends in .pbtxt, else as bytes. All that it says is kept,
+ * ops that nobody knows, too; its graphs are not checked. `from`: a folder or a file. HR_UNIMPLEMENTED,
+ * "proto.unknown": it has fields that no text can say. */
+HR_API hr_status hr_saved_model_convert(const char *from, const char *to, hr_error *err);
+
 /* ---- what is in one: texts and arrays are borrowed from it ---- */
 
 HR_API const char *hr_meta_graph_version(const hr_meta_graph *m);    /* TensorFlow's that wrote it; "": not said */

@@ -34,6 +34,7 @@ struct hr_meta_graph {
     meta_list messages;     /* proto_variable, to be freed */
     hr__map variable_names; /* to the message */
     proto_saver *saver;
+    int64_t nodes; /* of hr_saved_model_metas */
 };
 
 /* ---- import_meta.c ---- */

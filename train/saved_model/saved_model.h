@@ -167,6 +167,25 @@ HR_API hr_status hr_saved_model_writer_add_with(hr_saved_model_writer *w, hr_ses
     HR_SAVED_MODEL_WRITER_ADD_(w, session, __VA_ARGS__, .struct_size = sizeof(hr_saved_graph_opts))
 #define HR_SAVED_MODEL_WRITER_ADD_(w, session, err, ...)                                                               \
     hr_saved_model_writer_add_with((w), (session), &(hr_saved_graph_opts){__VA_ARGS__}, (err))
+/* Writes a model again, with what its signatures and its initializer need, rewritten. */
+typedef struct hr_saved_model_rewrite_opts {
+    size_t struct_size;
+    bool freeze;            /* variables become constants of their values (hr_freeze_graph); default: they stay */
+    const char *transforms; /* then run, as by hr_graph_transform; default: none */
+    const char *passes;     /* then run, as by hr_graph_apply_passes; default: none */
+    bool text;              /* saved_model.pbtxt */
+} hr_saved_model_rewrite_opts;
+/* HR_UNIMPLEMENTED, "savedmodel.objects": variables of TensorFlow 2's objects stay only where the whole graph does;
+ * freeze it. Else it fails as what it does by turns. */
+HR_API hr_status hr_saved_model_rewrite_with(hr_saved_model *m, const char *folder,
+                                             const hr_saved_model_rewrite_opts *opts, hr_error *err);
+#define hr_saved_model_rewrite(m, folder, ...)                                                                         \
+    HR_SAVED_MODEL_REWRITE_(m, folder, __VA_ARGS__, .struct_size = sizeof(hr_saved_model_rewrite_opts))
+#define HR_SAVED_MODEL_REWRITE_(m, folder, err, ...)                                                                   \
+    hr_saved_model_rewrite_with((m), (folder), &(hr_saved_model_rewrite_opts){__VA_ARGS__}, (err))
+/* Gives the rewritten graph alone: *out (hr_graph_free). */
+HR_API hr_status hr_saved_model_rewritten_graph(hr_saved_model *m, const hr_saved_model_rewrite_opts *opts,
+                                                hr_graph **out, hr_error *err);
 /* Copies a file to `assets.extra/name`, which may have folders in it, for who serves the model. */
 HR_API hr_status hr_saved_model_writer_add_extra(hr_saved_model_writer *w, const char *name, const char *path,
                                                  hr_error *err);

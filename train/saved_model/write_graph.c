@@ -18,18 +18,35 @@ static hr_status graph_failed(const hr_graph *g, hr_error *err)
     return g->error.code;
 }
 
+/* Of a graph that was made of a model's: tags and signatures are the model's, and what initializes it, if it is still
+ * there. */
+static hr_status take_from_model(hr__written_graph *to, const hr_saved_model *model, hr_error *err)
+{
+    const char *tag;
+    const hr_meta_signature *s;
+    int given;
+    const hr_node main_op = hr_graph_node(to->g, hr__initializer_of(model->meta));
+    for (int i = 0; (tag = hr_meta_graph_tag(model->meta, i)); i++) HR_TRY(hr_meta_graph_add_tag(to->meta, tag, err));
+    for (int i = 0; (s = hr_meta_graph_signature(model->meta, i)); i++)
+        if (strncmp(s->key, "__saved_model", 13) != 0) HR_TRY(hr_meta_graph_add_signature(to->meta, s, err));
+    hr_get_collection(to->g, "saved_model_main_op", &given);
+    if (!given && hr_node_exists(main_op)) hr_add_to_collection(to->g, "saved_model_main_op", hr_target(main_op));
+    return HR_OK;
+}
+
 static hr_status copy_graph(hr__written_graph *to, hr_graph *from, hr_error *err)
 {
     char *bytes;
     size_t size;
-    const hr_meta_graph *meta = to->opts->model ? to->opts->model->meta : NULL;
+    const hr_saved_model *model = to->opts->model;
+    const hr_meta_graph *meta = model && model->graph == from ? model->meta : NULL;
     HR_TRY(hr_meta_graph_export(from, meta, &bytes, &size, err));
     to->g = hr_graph_new();
     hr_status st = to->g ? HR_OK : hr_no_memory(err, "a graph");
     for (int i = 0; st == HR_OK && i < from->foreign_count; i++) hr_graph_use(to->g, from->foreign[i]);
     if (st == HR_OK) st = hr_meta_graph_import(to->g, ((hr_view){bytes, (int64_t)size}), &to->meta, err);
     hr_free(bytes);
-    return st;
+    return st == HR_OK && model && !meta ? take_from_model(to, model, err) : st;
 }
 
 static void clear_devices(hr_graph *g)
@@ -126,7 +143,9 @@ static hr_status write_ops(hr__written_graph *to, hr_error *err)
         HR_TRY(node_of_copy(to, o->train_op, "a train_op", &node, err));
         hr_add_to_collection(to->g, "saved_model_train_op", node);
     }
-    if (!o->main_op.graph) return *hr__initializer_of(to->meta) ? HR_OK : default_main_op(to, err);
+    int given = 0;
+    hr_get_collection(to->g, "saved_model_main_op", &given);
+    if (!o->main_op.graph) return given || *hr__initializer_of(to->meta) ? HR_OK : default_main_op(to, err);
     HR_TRY(node_of_copy(to, o->main_op, "a main_op", &node, err));
     hr__meta_drop_collection(to->meta, "saved_model_main_op");
     for (int i = 0; i < to->g->collection_count; i++)
@@ -137,12 +156,33 @@ static hr_status write_ops(hr__written_graph *to, hr_error *err)
 
 /* ---- files ---- */
 
-/* Those of the model the graph came from, under the names that they have there. */
+/* The names of the model's files, of which the graph still has the tensors. */
+static hr_status model_assets(const hr__written_graph *to, hr__assets *have, hr_error *err)
+{
+    const hr_saved_model *model = to->opts->model;
+    if (!model) return hr__assets_of(to->g, to->meta, have, err);
+    HR_TRY(hr__assets_of(model->graph, model->meta, have, err));
+    int kept = 0;
+    for (int i = 0; i < have->count; i++) {
+        hr__asset *asset = &have->list[i];
+        const int output = asset->tensor.output;
+        asset->tensor = hr_graph_node(to->g, hr_node_name(asset->tensor));
+        asset->tensor.output = output;
+        if (hr_node_exists(asset->tensor))
+            have->list[kept++] = *asset;
+        else
+            hr_free(asset->filename);
+    }
+    have->count = kept;
+    return HR_OK;
+}
+
+/* Under the names that they have there. */
 static hr_status copy_model_assets(hr_saved_model_writer *w, const hr__written_graph *to, hr__assets *have,
                                    hr_error *err)
 {
     const hr_saved_model *model = to->opts->model;
-    HR_TRY(hr__assets_of(to->g, to->meta, have, err));
+    HR_TRY(model_assets(to, have, err));
     char *folder = model ? hr__path_in(model->folder, "assets") : NULL;
     hr_status st = !model || folder ? HR_OK : hr_no_memory(err, "a path");
     for (int i = 0; st == HR_OK && model && i < have->count; i++) {
@@ -218,23 +258,41 @@ static hr_status write_asset_list(hr__written_graph *to, const hr__assets *asset
     return st;
 }
 
+/* How many the meta graph names already. */
+static hr_status count_said(const hr__written_graph *to, int *count, hr_error *err)
+{
+    hr__assets said;
+    HR_TRY(hr__assets_of(to->g, to->meta, &said, err));
+    *count = said.count;
+    hr__assets_clear(&said);
+    return HR_OK;
+}
+
+static hr_status name_assets(hr__written_graph *to, const hr__assets *assets, hr_error *err)
+{
+    int said;
+    hr_meta_asset field;
+    HR_TRY(count_said(to, &said, err));
+    if (assets->count <= said) return HR_OK;
+    if (!hr_meta_graph_asset(to->meta, 0, &field)) return write_asset_list(to, assets, err);
+    for (int i = said; i < assets->count; i++) {
+        char name[512];
+        snprintf(name, sizeof name, "%s:%d", hr_node_name(assets->list[i].tensor), assets->list[i].tensor.output);
+        HR_TRY(hr_meta_graph_add_asset(to->meta, &(hr_meta_asset){name, assets->list[i].filename}, err));
+    }
+    return HR_OK;
+}
+
+/* Those of the model first, then others that the collection of paths has. */
 static hr_status write_assets(hr_saved_model_writer *w, hr__written_graph *to, hr_error *err)
 {
     hr__assets assets = {0};
     int paths;
-    hr_meta_asset field;
     const hr_node *path = hr_get_collection(to->g, "asset_filepaths", &paths);
     hr_status st = copy_model_assets(w, to, &assets, err);
-    const int old = assets.count;
     for (int i = 0; st == HR_OK && i < paths; i++)
         if (!has_asset(&assets, path[i])) st = add_path(w, &assets, path[i], err);
-    const bool by_field = hr_meta_graph_asset(to->meta, 0, &field);
-    if (st == HR_OK && assets.count > old && !by_field) st = write_asset_list(to, &assets, err);
-    for (int i = old; st == HR_OK && by_field && i < assets.count; i++) {
-        char name[512];
-        snprintf(name, sizeof name, "%s:%d", hr_node_name(assets.list[i].tensor), assets.list[i].tensor.output);
-        st = hr_meta_graph_add_asset(to->meta, &(hr_meta_asset){name, assets.list[i].filename}, err);
-    }
+    if (st == HR_OK) st = name_assets(to, &assets, err);
     hr__assets_clear(&assets);
     return st;
 }

@@ -1,5 +1,5 @@
 /* freeze_graph: each variable becomes the constant that it is in a session, and what read it takes that. */
-#include "train/transforms/transform.h"
+#include "train/transforms/inline_calls.h"
 
 #include <string.h>
 
@@ -113,8 +113,18 @@ static hr_status freeze_variable(hr__draft *d, hr_session *s, int variable, hr_e
     return resource ? freeze_takers(d, variable, dtype, err) : HR_OK;
 }
 
-hr_status hr_freeze_graph(hr_session *s, const hr_node *outputs, int output_count, hr_graph **out, hr_error *err)
+static bool is_assigned(const hr__draft *d, int variable)
 {
+    for (int i = 0; i < d->count; i++)
+        if (hr__draft_is(d, i, "AssignVariableOp") && d->node[i]->inputs > 0 && d->node[i]->input[0].node == variable)
+            return true;
+    return false;
+}
+
+hr_status hr_freeze_graph_with(hr_session *s, const hr_node *outputs, int output_count, const hr_freeze_opts *given,
+                               hr_graph **out, hr_error *err)
+{
+    const hr_freeze_opts opts = HR_OPTIONS(hr_freeze_opts, given);
     hr__draft d;
     if (!s) return hr_no_memory(err, "a session");
     if (!out || output_count <= 0 || !outputs)
@@ -123,11 +133,19 @@ hr_status hr_freeze_graph(hr_session *s, const hr_node *outputs, int output_coun
     *out = NULL;
     hr_status st = hr__draft_begin(&d, s->graph, outputs, output_count, NULL, 0, err);
     if (st == HR_OK) st = hr__draft_sweep(&d, err);
+    if (st == HR_OK) st = hr__inline_calls(&d, true, err); /* a handle that a function takes is out of reach in there */
+    if (st == HR_OK) st = hr__draft_sweep(&d, err);
     for (int i = 0, count = d.count; st == HR_OK && i < count; i++)
-        if (hr__draft_is(&d, i, "VarHandleOp") || hr__draft_is(&d, i, "VariableV2"))
+        if ((hr__draft_is(&d, i, "VarHandleOp") || hr__draft_is(&d, i, "VariableV2")) &&
+            !(opts.keep_assigned && is_assigned(&d, i)))
             st = freeze_variable(&d, s, i, err);
     if (st == HR_OK) st = hr__draft_build(&d, out, err);
     if (st != HR_OK) hr_error_prefix(err, "freeze_graph: ");
     hr__draft_end(&d);
     return st;
+}
+
+hr_status hr_freeze_graph(hr_session *s, const hr_node *outputs, int output_count, hr_graph **out, hr_error *err)
+{
+    return hr_freeze_graph_with(s, outputs, output_count, NULL, out, err);
 }

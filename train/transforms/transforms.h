@@ -53,6 +53,12 @@ HR_API const hr_transform_info *hr_transform_at(int i); /* i = 0, 1, ..., by nam
  * "transform.variable": something other than a read takes one. */
 HR_API hr_status hr_freeze_graph(hr_session *s, const hr_node *outputs, int output_count, hr_graph **out,
                                  hr_error *err);
+typedef struct hr_freeze_opts {
+    size_t struct_size;
+    bool keep_assigned; /* variables that the outputs need to be assigned stay variables; default: they are refused */
+} hr_freeze_opts;
+HR_API hr_status hr_freeze_graph_with(hr_session *s, const hr_node *outputs, int output_count,
+                                      const hr_freeze_opts *opts, hr_graph **out, hr_error *err);
 
 /* Gives *out, what the outputs need, rewritten by the passes of that name (pass.h), which else rewrite what a session
  * runs. Outputs keep their names. */

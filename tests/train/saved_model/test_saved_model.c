@@ -1,4 +1,5 @@
 /* SavedModels that are written and loaded here: signatures, variables, tables, files; what may not be read; threads. */
+#include "io/sys.h"
 #include "tests/testing.h"
 #include <headrace/kernels.h>
 #include <headrace/ops.h>
@@ -8,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <uv.h>
 
 /* ---- a model to write ---- */
 
@@ -233,6 +236,40 @@ static void files_of_one_name_are_told_apart(void **state)
     assert_int_equal(*(const int64_t *)out[1].value.data, -1);
     for (int i = 0; i < 2; i++) hr_tensor_clear(&out[i].value);
     hr_saved_model_unref(loaded);
+}
+
+static void a_model_is_rewritten(void **state)
+{
+    (void)state;
+    hr_error err;
+    written m;
+    hr_saved_model *loaded, *small;
+    hr_graph *graph;
+    begin_written(&m);
+    assert_ok(write_model(&m, "first", false, &err), &err);
+    end_written(&m);
+    remove("words.txt");
+    assert_ok(hr_saved_model_load("first", &loaded, &err), &err);
+    assert_ok(hr_saved_model_rewrite(loaded, "frozen", &err, .freeze = true, .passes = "exact", .text = true), &err);
+    assert_ok(hr_saved_model_rewrite(loaded, "kept", &err, .transforms = "merge_duplicate_nodes"), &err);
+    assert_status(hr_saved_model_rewrite(loaded, "same", &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_saved_model_rewrite(loaded, "wrong", &err, .transforms = "no_such"), HR_INVALID_ARGUMENT);
+    const hr_saved_model_rewrite_opts opts = {.struct_size = sizeof opts, .freeze = true};
+    assert_ok(hr_saved_model_rewritten_graph(loaded, &opts, &graph, &err), &err);
+    assert_int_equal(hr_graph_variables(graph), 0);
+    assert_true(hr_node_exists(hr_graph_node(graph, "y:0")));
+    hr_graph_free(graph);
+    hr_saved_model_unref(loaded);
+    assert_int_equal(files_in("frozen", true), 2); /* the graph and the words */
+    assert_int_equal(files_in("kept", true), 3);
+    assert_int_equal(files_in(".", true), 3);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(hr_saved_model_load(i ? "kept" : "frozen", &small, &err), &err);
+        assert_int_equal(hr_graph_variables(hr_saved_model_graph(small)), i ? 3 : 0);
+        check_rows(small);
+        check_words(small);
+        hr_saved_model_unref(small);
+    }
 }
 
 /* ---- signatures ---- */
@@ -574,6 +611,92 @@ static int leave_folder(void **state)
     return 0;
 }
 
+/* A disk that is full after so many bytes. */
+static size_t left;
+static ssize_t write_some(int fd, const void *from, size_t size)
+{
+    if (left == 0) {
+        errno = ENOSPC;
+        return -1;
+    }
+    const size_t now = size < left ? size : left;
+    left -= now;
+    return write(fd, from, now);
+}
+
+static void a_full_disk_leaves_nothing(void **state)
+{
+    (void)state;
+    hr_error err;
+    written m;
+    begin_written(&m);
+    hr__sys full = *hr__sys_get();
+    full.write = write_some;
+    for (size_t size = 0; size < 100000; size = size * 3 / 2 + 7) {
+        left = size;
+        hr__sys_set(&full);
+        const hr_status st = write_model(&m, "model", false, &err);
+        hr__sys_set(NULL);
+        assert_int_equal(files_in(".", true), st == HR_OK ? 2 : 1);
+        if (st == HR_OK) break;
+        assert_status(st, HR_RESOURCE_EXHAUSTED);
+    }
+    hr_saved_model *loaded;
+    assert_ok(hr_saved_model_load("model", &loaded, &err), &err);
+    check_rows(loaded);
+    hr_saved_model_unref(loaded);
+    end_written(&m);
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 4, RUNS = 50 };
+
+static void run_often(void *user)
+{
+    hr_predictor *p = user;
+    hr_error err;
+    for (int i = 0; i < RUNS; i++) {
+        const hr_tensor x = hr_tensor_of(HR_FLOAT, HR_SHAPE(ROWS, 2), rows);
+        hr_tensor y;
+        assert_ok(hr_predictor_run(p, &x, &y, &err), &err);
+        for (int r = 0; r < ROWS; r++)
+            assert_near(((const float *)y.data)[r], 2 * rows[2 * r] - rows[2 * r + 1] + 0.5f, 1e-6);
+        hr_tensor_clear(&y);
+    }
+    hr_predictor_free(p);
+}
+
+/* Models come and go while others run; each predictor keeps its own. */
+static void models_are_loaded_and_dropped_while_others_run(void **state)
+{
+    (void)state;
+    hr_error err;
+    written m;
+    uv_thread_t thread[THREADS];
+    begin_written(&m);
+    assert_ok(write_model(&m, "model", false, &err), &err);
+    end_written(&m);
+    for (int i = 0; i < THREADS; i++) {
+        hr_saved_model *loaded;
+        hr_predictor *p;
+        assert_ok(hr_saved_model_load("model", &loaded, &err), &err);
+        assert_ok(hr_predictor_new(loaded, NULL, NULL, 0, &p, &err), &err);
+        hr_saved_model_unref(loaded);
+        assert_int_equal(uv_thread_create(&thread[i], run_often, p), 0);
+    }
+    hr_saved_model *shared;
+    assert_ok(hr_saved_model_load("model", &shared, &err), &err);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(uv_thread_join(&thread[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        hr_predictor *p;
+        assert_ok(hr_predictor_new(shared, NULL, NULL, 0, &p, &err), &err);
+        assert_int_equal(uv_thread_create(&thread[i], run_often, p), 0);
+    }
+    hr_saved_model_unref(shared);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(uv_thread_join(&thread[i]), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -581,6 +704,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_folder_that_is_there_is_kept, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(graphs_are_chosen_by_tags_and_share_variables, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(a_loaded_model_is_trained_and_written_again, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(a_model_is_rewritten, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(files_of_one_name_are_told_apart, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(inputs_are_those_of_the_signature, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(signatures_keep_to_their_methods, enter_folder, leave_folder),
@@ -590,6 +714,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(links_out_of_the_folder_are_refused, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(files_that_lead_out_of_assets_are_refused, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(requests_to_warm_up_are_records, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(a_full_disk_leaves_nothing, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(models_are_loaded_and_dropped_while_others_run, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(any_allocation_may_fail, enter_folder, leave_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

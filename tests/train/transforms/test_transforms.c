@@ -295,6 +295,74 @@ static void transform_refuses(const char *transforms, const char *kind, const ch
     hr_graph_free(g);
 }
 
+#define CALL(node, name, input, of)                                                                                    \
+    node " { name: '" name "' op: 'StatefulPartitionedCall' " input " attr { key: 'Tin' value { list { type: "         \
+         "DT_RESOURCE type: DT_FLOAT } } } attr { key: 'Tout' value { list { type: DT_FLOAT } } } attr { key: 'f' "    \
+         "value { "                                                                                                    \
+         "func { name: '" of "' } } } } "
+#define SIGNATURE(name)                                                                                                \
+    "signature { name: '" name "' input_arg { name: 'v' type: DT_RESOURCE } input_arg { name: 'a' type: DT_FLOAT } "   \
+    "output_arg { name: 'r' type: DT_FLOAT } } "
+#define Y_CALLS_OUTER CALL("node", "y", "input: 'w' input: 'x'", "outer")
+#define OUTER_CALLS_INNER CALL("node_def", "call", "input: 'v' input: 'a'", "inner")
+#define INNER SIGNATURE("inner")
+#define OUTER SIGNATURE("outer")
+/* y = outer(w, x), which calls inner(v, a) = a * v. */
+static const char *const CALLS =
+    "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } } "
+    "node { name: 'w' op: 'VarHandleOp' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { "
+    "shape { } } } attr { key: 'shared_name' value { s: 'w' } } } " Y_CALLS_OUTER "library { function { " INNER
+    "node_def { name: 'read' op: 'ReadVariableOp' input: 'v' attr { key: 'dtype' value { type: DT_FLOAT } } } "
+    "node_def { name: 'm' op: 'Mul' input: 'a' input: 'read:value:0' attr { key: 'T' value { type: DT_FLOAT } } } "
+    "node_def { name: 'after' op: 'NoOp' input: '^m' } ret { key: 'r' value: 'm:z:0' } control_ret { key: 'c' value: "
+    "'after' } } function { " OUTER OUTER_CALLS_INNER "ret { key: 'r' value: 'call:output:0' } } }";
+
+static void calls_become_the_nodes_of_their_functions(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_graph *g = read_graph(CALLS), *inlined, *frozen;
+    const hr_node y = hr_graph_node(g, "y:0"), w = hr_graph_node(g, "w");
+    const hr_tensor three = hr_tensor_of(HR_FLOAT, HR_SCALAR, (float[]){3});
+    assert_ok(hr_graph_transform(g, "inline_functions", &y, 1, &inlined, &err), &err);
+    assert_string_equal(hr_node_op(hr_graph_node(inlined, "y")), "IdentityN");
+    assert_string_equal(hr_node_op(hr_graph_node(inlined, "y/call/m")), "Mul");
+    assert_int_equal(hr_node_controls(hr_graph_node(inlined, "y/call")), 1);
+    hr_session *s = hr_session_new(g);
+    assert_ok(hr_session_set(s, w, &three, &err), &err);
+    assert_ok(hr_freeze_graph(s, &y, 1, &frozen, &err), &err);
+    hr_session_free(s);
+    s = hr_session_new(frozen);
+    hr_tensor got;
+    const hr_node out = hr_graph_node(frozen, "y:0");
+    const hr_feed feed = {hr_graph_node(frozen, "x:0"), hr_tensor_of(HR_FLOAT, HR_SCALAR, (float[]){5})};
+    assert_ok(hr_session_run(s, &feed, 1, &out, 1, &got, &err), &err);
+    assert_near(*(const float *)got.data, 15, 1e-6);
+    hr_tensor_clear(&got);
+    hr_session_free(s);
+    hr_graph_free(frozen);
+    hr_graph_free(inlined);
+    hr_graph_free(g);
+}
+
+#define Y_CALLS_F CALL("node", "y", "input: 'w' input: 'x'", "f")
+#define F_CALLS_F CALL("node_def", "again", "input: 'v' input: 'a'", "f")
+#define F SIGNATURE("f")
+static void functions_that_call_themselves_are_not_inlined(void **state)
+{
+    (void)state;
+    static const char *const SELF =
+        "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } } "
+        "node { name: 'w' op: 'VarHandleOp' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { "
+        "shape { } } } } " Y_CALLS_F "library { function { " F F_CALLS_F "ret { key: 'r' value: 'again:output:0' } } }";
+    hr_error err;
+    hr_graph *g = read_graph(SELF), *out;
+    const hr_node y = hr_graph_node(g, "y:0");
+    assert_status(hr_graph_transform(g, "inline_functions", &y, 1, &out, &err), HR_UNIMPLEMENTED);
+    assert_string_equal(err.kind, "transform.function");
+    hr_graph_free(g);
+}
+
 static void wrong_transforms_are_refused(void **state)
 {
     (void)state;
@@ -378,6 +446,8 @@ int main(void)
         cmocka_unit_test(passes_keep_results_and_names),
         cmocka_unit_test(a_frozen_graph_gives_what_the_session_gave),
         cmocka_unit_test(what_changes_a_variable_is_not_frozen),
+        cmocka_unit_test(calls_become_the_nodes_of_their_functions),
+        cmocka_unit_test(functions_that_call_themselves_are_not_inlined),
         cmocka_unit_test(wrong_transforms_are_refused),
         cmocka_unit_test(every_transform_has_a_line_and_is_found),
         cmocka_unit_test(every_allocation_may_fail),
