@@ -36,6 +36,23 @@ static double seconds_left(const hr__task *task)
     return task->deadline > now ? (double)(task->deadline - now) * 1e-9 : 1e-9;
 }
 
+/* The longest run, which is slowly forgotten, and what a row took. */
+static void note_cost(hr__signature *s, const hr_tensor *inputs, uint64_t ran)
+{
+    const uint64_t before = atomic_load_explicit(&s->cost, memory_order_relaxed);
+    const int64_t rows = s->by_rows && s->said->input_count && inputs[0].shape.rank > 0 ? inputs[0].shape.dims[0] : 1;
+    atomic_store_explicit(&s->cost, ran > before ? ran : before - before / 16, memory_order_relaxed);
+    if (rows > 0) atomic_store_explicit(&s->row_cost, ran / (uint64_t)rows, memory_order_relaxed);
+}
+
+/* Whether a loop may run it itself. */
+static bool is_short(const hr__task *task)
+{
+    const uint64_t cost = atomic_load_explicit(&task->signature->cost, memory_order_relaxed);
+    const uint64_t row = atomic_load_explicit(&task->signature->row_cost, memory_order_relaxed);
+    return cost > 0 && cost <= SHORT_RUN && (task->rows <= 1 || row <= SHORT_RUN / (uint64_t)task->rows);
+}
+
 static hr_status task_call(hr__task *task, const hr_tensor *inputs, hr_tensor *results, hr_error *err)
 {
     const hr__version *version = task->version;
@@ -52,9 +69,7 @@ static hr_status task_call(hr__task *task, const hr_tensor *inputs, hr_tensor *r
     const uint64_t begin = hr__serve_now();
     const hr_status st = version->kind->run(version->loaded, &run, results, err);
     task->ran = hr__serve_now() - begin;
-    hr__signature *s = task->signature;
-    const uint64_t before = atomic_load_explicit(&s->cost, memory_order_relaxed);
-    atomic_store_explicit(&s->cost, before ? (before * 7 + task->ran) / 8 : task->ran, memory_order_relaxed);
+    note_cost(task->signature, inputs, task->ran);
     return st <= HR_OK ? st : hr_fail(err, HR_INTERNAL, "serve.run", "a servable's run gave the status %d", (int)st);
 }
 
@@ -296,8 +311,7 @@ void hr__pool_help(hr__pool *pool)
     hr__task *tasks[MOST_TASKS];
     uv_mutex_lock(&pool->lock);
     while (pool->first && pool->running < pool->slots) {
-        const uint64_t cost = atomic_load_explicit(&pool->first->signature->cost, memory_order_relaxed);
-        if (pool->batching.given || cost == 0 || cost > SHORT_RUN) break;
+        if (pool->batching.given || !is_short(pool->first)) break;
         const int count = take_tasks(pool, tasks);
         pool->running++;
         uv_mutex_unlock(&pool->lock);

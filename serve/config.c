@@ -133,7 +133,7 @@ static hr_status copy_configs(const Headrace__Serve__ModelServerConfig *p, hr__m
 hr_status hr__configs_read(hr_view text, bool is_text, hr__model_config **configs, int *count, hr__fault *fault)
 {
     const ProtobufCMessageDescriptor *type = &headrace__serve__model_server_config__descriptor;
-    ProtobufCMessage *message;
+    ProtobufCMessage *message = NULL;
     hr_error err = {0};
     *configs = NULL;
     *count = 0;
@@ -186,7 +186,7 @@ static hr_status batching_of(const Headrace__Serve__BatchingParameters *p, hr__b
 
 hr_status hr__batching_read(const char *path, hr__batching *out, hr_error *err)
 {
-    ProtobufCMessage *message;
+    ProtobufCMessage *message = NULL;
     HR_TRY(read_message(path, &headrace__serve__batching_parameters__descriptor, &message, err));
     const hr_status st = batching_of((const Headrace__Serve__BatchingParameters *)(const void *)message, out, err);
     hr__message_free(message);
@@ -196,7 +196,7 @@ hr_status hr__batching_read(const char *path, hr__batching *out, hr_error *err)
 
 hr_status hr__monitoring_read(const char *file, char **path, hr_error *err)
 {
-    ProtobufCMessage *message;
+    ProtobufCMessage *message = NULL;
     HR_TRY(read_message(file, &headrace__serve__monitoring_config__descriptor, &message, err));
     const Headrace__Serve__MonitoringConfig *m = (const void *)message;
     const Headrace__Serve__PrometheusConfig *p = m->prometheus_config;
@@ -208,7 +208,7 @@ hr_status hr__monitoring_read(const char *file, char **path, hr_error *err)
 
 hr_status hr__ssl_config_read(const char *file, hr__ssl_config *out, hr_error *err)
 {
-    ProtobufCMessage *message;
+    ProtobufCMessage *message = NULL;
     HR_TRY(read_message(file, &headrace__serve__sslconfig__descriptor, &message, err));
     const Headrace__Serve__SSLConfig *p = (const void *)message;
     *out = (hr__ssl_config){hr_strdup(p->server_key), hr_strdup(p->server_cert), hr_strdup(p->custom_ca),

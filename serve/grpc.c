@@ -320,7 +320,7 @@ static hr_status listen_at(hr__grpc *grpc, hr_error *err)
 {
     const hr_server_opts *o = &grpc->server->opts;
     char address[200];
-    grpc_server_credentials *creds;
+    grpc_server_credentials *creds = NULL;
     const int port = o->port ? *o->port : 8500;
     const char *host = o->host ? o->host : "127.0.0.1";
     HR_TRY(credentials(grpc->server, &creds, err));

@@ -65,7 +65,7 @@ typedef struct hr__signature {
     int number;            /* within the model */
     int *inputs, *outputs; /* their numbers, by their names */
     bool by_rows;          /* the first dimension of all inputs and outputs is unknown */
-    _Atomic uint64_t cost; /* nanoseconds of a run, a moving average; 0: none yet */
+    _Atomic uint64_t cost, row_cost; /* nanoseconds of a run, of a row; 0: none yet */
 } hr__signature;
 
 typedef struct hr__model hr__model;

@@ -16,7 +16,7 @@ typedef Headrace__Serve__Input proto_input;
 
 static hr_status read_request(hr__rpc *rpc, const ProtobufCMessageDescriptor *type, hr_view bytes, void *out)
 {
-    ProtobufCMessage *message;
+    ProtobufCMessage *message = NULL;
     hr_error err = {0};
     if (hr__message_read(type, bytes, &message, &err) != HR_OK)
         return hr__fault_error(&rpc->fault, err.code == HR_RESOURCE_EXHAUSTED ? err.code : HR_INTERNAL, &err);
@@ -236,7 +236,7 @@ static hr_status predict_call(hr__call *call, const hr__model_spec *spec, const 
 
 static hr_status begin_predict(hr__rpc *rpc, hr_view request)
 {
-    proto_predict *p;
+    proto_predict *p = NULL;
     hr__model_spec spec;
     HR_TRY(read_request(rpc, &headrace__serve__predict_request__descriptor, request, &p));
     hr_status st = read_spec(rpc, p->model_spec, &spec);
@@ -296,7 +296,7 @@ static hr_status examples_call(hr__call *call, hr__api api, hr_view signature, c
 
 static hr_status begin_examples(hr__rpc *rpc, hr_view request, hr__api api)
 {
-    Headrace__Serve__ClassificationRequest *p;
+    Headrace__Serve__ClassificationRequest *p = NULL;
     hr__model_spec spec;
     HR_TRY(read_request(rpc, &headrace__serve__classification_request__descriptor, request, &p));
     hr_status st = read_spec(rpc, p->model_spec, &spec);
@@ -366,7 +366,7 @@ static hr_status begin_task(hr__rpc *rpc, const proto_multi *p, size_t i)
 
 static hr_status begin_multi(hr__rpc *rpc, hr_view request)
 {
-    proto_multi *p;
+    proto_multi *p = NULL;
     HR_TRY(read_request(rpc, &headrace__serve__multi_inference_request__descriptor, request, &p));
     hr_status st = HR_OK;
     if (p->n_tasks == 0) st = hr__fault_set(&rpc->fault, HR_INVALID_ARGUMENT, "ModelSpec has no name specified.");
@@ -414,7 +414,7 @@ static hr_status metadata_of(hr__rpc *rpc, const Headrace__Serve__GetModelMetada
 
 static hr_status begin_metadata(hr__rpc *rpc, hr_view request)
 {
-    Headrace__Serve__GetModelMetadataRequest *p;
+    Headrace__Serve__GetModelMetadataRequest *p = NULL;
     HR_TRY(read_request(rpc, &headrace__serve__get_model_metadata_request__descriptor, request, &p));
     const hr_status st = metadata_of(rpc, p);
     hr__message_free(&p->base);
@@ -443,7 +443,7 @@ static hr_status status_of(hr__rpc *rpc, const Headrace__Serve__GetModelStatusRe
 
 static hr_status begin_status(hr__rpc *rpc, hr_view request)
 {
-    Headrace__Serve__GetModelStatusRequest *p;
+    Headrace__Serve__GetModelStatusRequest *p = NULL;
     HR_TRY(read_request(rpc, &headrace__serve__get_model_status_request__descriptor, request, &p));
     const hr_status st = status_of(rpc, p);
     hr__message_free(&p->base);
@@ -452,7 +452,7 @@ static hr_status begin_status(hr__rpc *rpc, hr_view request)
 
 static hr_status begin_reload(hr__rpc *rpc, hr_view request)
 {
-    Headrace__Serve__ReloadConfigRequest *p;
+    Headrace__Serve__ReloadConfigRequest *p = NULL;
     hr__text status = {0};
     HR_TRY(read_request(rpc, &headrace__serve__reload_config_request__descriptor, request, &p));
     const hr_status st = hr__server_reload(rpc->server, bytes_of(&p->config), false, &rpc->fault);
@@ -464,7 +464,7 @@ static hr_status begin_reload(hr__rpc *rpc, hr_view request)
 /* grpc.health.v1.HealthCheckRequest {service = 1}: the server, a service, a model. */
 static hr_status begin_health(hr__rpc *rpc, hr_view request)
 {
-    Headrace__Serve__HealthCheckRequest *p;
+    Headrace__Serve__HealthCheckRequest *p = NULL;
     hr__fault unused = {0};
     hr__version *version = NULL;
     HR_TRY(read_request(rpc, &headrace__serve__health_check_request__descriptor, request, &p));

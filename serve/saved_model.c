@@ -133,6 +133,12 @@ static hr_dtype saved_feature(const void *model, int signature, const char *name
     return found ? (hr_dtype)*found : HR_INVALID_DTYPE;
 }
 
+/* As many runs as there are processors go on at a time, so nodes of one run need no other threads; pieces of a large
+ * kernel may have them. */
+static const int no_workers = 0, all_workers = -1;
+static const hr_session_opts run_by_the_caller = {
+    .struct_size = sizeof run_by_the_caller, .workers = &no_workers, .kernel_workers = &all_workers};
+
 /* Those that begin with "__saved_model" are for the loader. */
 static hr_status list_runnable(saved_servable *s, hr_error *err)
 {
@@ -167,7 +173,7 @@ static hr_status saved_load(const hr_servable_load *load, void **model, hr_error
         return hr_no_memory(err, "a lock");
     }
     s->tags = hr_strdup(load->tags);
-    hr_status st = hr_saved_model_load(load->path, &s->model, err, .tags = load->tags);
+    hr_status st = hr_saved_model_load(load->path, &s->model, err, .tags = load->tags, .session = &run_by_the_caller);
     if (st == HR_OK) st = list_runnable(s, err);
     if (st == HR_OK) st = find_all_features(s, err);
     if (st == HR_OK)

@@ -1,10 +1,11 @@
 /* Headrace, the kit of servables: what a server needs of a model. A kind of servable is one descriptor; SavedModels are
  * the library's own one. A program registers its kinds before it starts a server, and names them in the models:
  *
- *     static const hr_servable_kind table_kind = {.head = HR_SERVABLE_HEAD, .name = "lookup_table", .load = ..., ...};
  *     hr_servable_register(&table_kind, &err);
  *     hr_server_start(&server, &err, .model_name = "words", .model_base_path = "/srv/words",
  *                     .model_platform = "lookup_table");
+ *
+ * where table_kind is an hr_servable_kind whose name is "lookup_table".
  */
 #ifndef HR_SERVABLE_H
 #define HR_SERVABLE_H

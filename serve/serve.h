@@ -1,9 +1,7 @@
 /* Headrace, the server: models behind TensorFlow Serving's REST and gRPC interfaces.
  *
- *     hr_server *server;
- *     if (hr_server_start(&server, &err, .model_name = "taxi", .model_base_path = "/srv/taxi") != HR_OK) ...
+ *     if (hr_server_start(&server, &err, .model_name = "taxi", .model_base_path = "/srv/taxi") != HR_OK) return;
  *     printf("http://127.0.0.1:%d/v1/models/taxi\n", hr_server_rest_port(server));
- *     ...
  *     hr_server_stop(server, 10);
  *
  * A model's folder has a folder for each version, named by its number. New versions are found, loaded and warmed up

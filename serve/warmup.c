@@ -45,7 +45,7 @@ static const char *logged_request(const proto_log *log, hr_view *request)
 
 static hr_status replay(hr__version *version, hr_view record, hr_error *err)
 {
-    ProtobufCMessage *message;
+    ProtobufCMessage *message = NULL;
     hr_view request;
     HR_TRY(hr__message_read(&headrace__serve__prediction_log__descriptor, record, &message, err));
     const char *path = logged_request((const proto_log *)(const void *)message, &request);

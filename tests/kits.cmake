@@ -38,7 +38,7 @@ hr_kit(train/models/layers LIBRARY headrace_train DEF layers.def)
 hr_kit(train/models/callbacks LIBRARY headrace_train DEF callbacks.def HEADERS rate.h EXCEPT csv_logger)
 hr_kit(train/estimator/heads LIBRARY headrace_train DEF heads.def)
 # What tests add from outside.
-hr_kit(tests/train/outside LIBRARY headrace_train EXCEPT test_outside test_kit_contracts test_op_library)
+hr_kit(tests/train/outside LIBRARY headrace_train EXCEPT test_outside test_outside_models test_kit_contracts test_op_library)
 
 # The two engines of deflate, and the formats of lz4 and zstd, are made of these libraries.
 set(engines -lz -llz4)

@@ -3,9 +3,15 @@
 #include <headrace/graph_op_conformance.h>
 #include <headrace/headrace.h>
 #include <headrace/op_functions.h>
+#if __has_include(<headrace/serve.h>)
+#include <headrace/servable.h>
+#include <headrace/serve.h>
+extern const hr_servable_kind table_kind;
+extern hr_server *server;
+#endif
 #include <stdio.h>
 
-extern hr_dataset *ds;
+extern hr_dataset *ds, *rows, *test;
 extern hr_iterator *it;
 extern const hr_element *element;
 extern hr_error err;

@@ -23,9 +23,11 @@ void client_answer_clear(client_answer *a);
 client_answer client_ask(int port, const char *method, const char *target, const char *headers, const char *body,
                          size_t size);
 
+#ifdef HR_TEST_GRPC
 /* One unary call by gRPC. Gives the status; *answer (free) if it is 0, else *text (free). */
 int client_rpc(int port, const char *path, const char *request, size_t size, char **answer, size_t *answer_size,
                char **text);
 void client_rpc_end(void); /* after the last one */
+#endif
 
 #endif

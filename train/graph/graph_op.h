@@ -237,6 +237,9 @@ typedef struct hr_graph_op {
     const char *shapes;
     /* What is known of an output of whole numbers, a scalar or a vector, before a run: see hr_known_numbers. */
     bool (*known)(hr_node node, hr_shape *numbers);
+    /* The state begins with so many bytes that a run changes and that say where the node stands, such as a place among
+     * random numbers: what hr_session_kept lends. */
+    size_t kept;
 } hr_graph_op;
 
 /* A file of ops ends in `const hr_graph_op hr_graph_ops_FILE[] = {{...}, HR_GRAPH_OPS_END};`. */
@@ -398,6 +401,10 @@ HR_API hr_status hr_session_resource(hr_session *s, const hr_resource_kind *kind
 /* The same, of a kind that begins by a spec. */
 HR_API hr_status hr_session_resource_of(hr_session *s, const hr_resource_kind *kind, const void *spec, const char *name,
                                         hr_resource **resource, hr_error *err);
+/* What a node of the session's graph keeps from run to run beside variables and resources: *size bytes (its op's .kept),
+ * to be copied, or to be set as they were copied from the same node of another session. Between runs. Borrows from the
+ * session. */
+HR_API hr_status hr_session_kept(hr_session *s, hr_node node, void **kept, size_t *size, hr_error *err);
 /* The variable of that name: made without a value at first use. */
 HR_API hr_status hr_session_variable(hr_session *s, const char *name, hr_resource **variable, hr_error *err);
 /* The value of a handle: a scalar of type HR_RESOURCE. Borrows. */

@@ -80,6 +80,25 @@ hr_status hr__node_state_get(hr__instance *in, int32_t id, hr__node_state **out,
     return HR_OK;
 }
 
+hr_status hr_session_kept(hr_session *s, hr_node node, void **kept, size_t *size, hr_error *err)
+{
+    hr__node_state *state = NULL;
+    *kept = NULL;
+    *size = 0;
+    if (!s || node.graph != s->graph || node.id < 0 || node.id >= s->graph->node_count)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.argument",
+                       "session_kept: expected a node of the session's graph");
+    const hr_graph_op *op = s->graph->nodes[node.id]->op;
+    if (op->kept == 0 || op->kept > op->state_size) return HR_OK;
+    uv_mutex_lock(&s->planning);
+    const hr_status st = hr__node_state_get(&s->instance, node.id, &state, err);
+    uv_mutex_unlock(&s->planning);
+    if (st != HR_OK) return st;
+    *kept = state->state;
+    *size = op->kept;
+    return HR_OK;
+}
+
 hr_status hr__fixed_outputs(hr__instance *in, int32_t id, const hr_tensor **out, hr_error *err)
 {
     hr__node_state *state;

@@ -3,6 +3,8 @@
 #include "train/models/models_internal.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 
 struct hr_callback {
     atomic_int refs;
@@ -111,6 +113,49 @@ hr_status hr__callbacks_call(hr_callback_list callbacks, hr__moment moment, cons
         hr_callback_fn *fn = callback_function(c->kind, moment);
         if (!fn) continue;
         HR_TRY(hr__descriptor_answer(c->kind->name, "models.callback", fn(c->state, call, err), err));
+    }
+    return HR_OK;
+}
+
+/* "callbacks/2/early_stopping" */
+static void saved_prefix(const hr_callback *c, int i, char out[128])
+{
+    (void)snprintf(out, 128, "callbacks/%d/%.80s", i, c->kind->name ? c->kind->name : "");
+}
+
+hr_status hr__callbacks_save(hr_callback_list callbacks, hr_bundle_writer *to, hr_error *err)
+{
+    char prefix[128];
+    for (int i = 0; i < callbacks.count; i++) {
+        const hr_callback *c = callbacks.callback[i];
+        if (!c->kind->save) continue;
+        saved_prefix(c, i, prefix);
+        HR_TRY(hr__descriptor_answer(c->kind->name, "models.callback", c->kind->save(c->state, to, prefix, err), err));
+    }
+    return HR_OK;
+}
+
+static bool has_saved(const hr_bundle_entry *entries, int count, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    for (int i = 0; i < count; i++)
+        if (strncmp(entries[i].name, prefix, n) == 0 && entries[i].name[n] == '/') return true;
+    return false;
+}
+
+hr_status hr__callbacks_restore(hr_callback_list callbacks, hr_bundle *from, hr_error *err)
+{
+    char prefix[128];
+    const hr_bundle_entry *entries;
+    int count;
+    HR_TRY(hr_bundle_list(from, &entries, &count, err));
+    for (int i = 0; i < callbacks.count; i++) {
+        const hr_callback *c = callbacks.callback[i];
+        if (!c || c->refused.code != HR_OK || !c->kind->restore) continue;
+        saved_prefix(c, i, prefix);
+        if (!has_saved(entries, count, prefix)) continue;
+        HR_TRY(hr__descriptor_answer(c->kind->name, "models.callback", c->kind->restore(c->state, from, prefix, err),
+                                     err));
     }
     return HR_OK;
 }

@@ -1,19 +1,13 @@
 /* Headrace, callbacks: what happens around the epochs and batches of a model's training. Keras's callbacks, and the kit
  * for new ones: a callback is one file that ends with its descriptor and its constructor. Part of models.h.
  *
- * The order of calls is Keras's:
- *
- *     train_begin
- *       epoch_begin(e)
- *         train_batch_begin(b), train_batch_end(b, logs)      for each batch
- *         test_begin, test_batch_begin(b), test_batch_end(b, logs), test_end(logs)   where there is validation
- *       epoch_end(e, logs)                                      val_ keys are in it
- *     train_end(logs)
- */
+ * The order of calls is Keras's: train_begin; in each epoch epoch_begin, for each batch train_batch_begin and
+ * train_batch_end, then, where there is validation, test_begin, for each batch test_batch_begin and test_batch_end, and
+ * test_end; epoch_end, whose logs have the val_ keys; at last train_end. */
 #ifndef HR_CALLBACKS_H
 #define HR_CALLBACKS_H
 
-#include <headrace/base.h>
+#include <headrace/checkpoint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +41,7 @@ typedef struct hr_callback_call {
     int64_t epoch;         /* the one that is under way */
     bool tf_compat;        /* the model was compiled so: the callback does as Keras 2 does */
     bool interrupted;      /* by hr_model_interrupt: train_end comes in the middle of an epoch */
+    bool resumed;          /* by hr_training_restore: epoch_begin comes in the middle of an epoch */
 } hr_callback_call;
 typedef hr_status hr_callback_fn(void *state, const hr_callback_call *call, hr_error *err);
 
@@ -61,6 +56,10 @@ typedef struct hr_callback_kind {
     hr_callback_fn *train_begin, *train_end, *epoch_begin, *epoch_end, *train_batch_begin, *train_batch_end;
     hr_callback_fn *test_begin, *test_end, *test_batch_begin, *test_batch_end;
     hr_callback_fn *predict_begin, *predict_end, *predict_batch_begin, *predict_batch_end;
+    /* What it knows of the training that is under way, for one that goes on later: `save` adds tensors whose names begin
+     * with `prefix` and a slash, `restore` reads them after train_begin, and is not called where there are none. */
+    hr_status (*save)(void *state, hr_bundle_writer *to, const char *prefix, hr_error *err);
+    hr_status (*restore)(void *state, hr_bundle *from, const char *prefix, hr_error *err);
 } hr_callback_kind;
 
 #define HR_CALLBACK_HEAD                                                                                               \
@@ -75,6 +74,16 @@ HR_API hr_callback *hr_callback_new(const hr_callback_kind *kind, const void *st
 HR_API hr_callback *hr_callback_ref(hr_callback *callback); /* gives a second reference: for another training */
 HR_API void hr_callback_free(hr_callback *callback);        /* drops one. NULL: nothing */
 
+/* Writes a checkpoint of all that the training needs to go on: weights and other variables, the optimizer's among them;
+ * metrics and logs of the epoch that is under way, and the history; the place in the data; random numbers of nodes, but
+ * not of those within functions; what callbacks know. From train_batch_end, epoch_end and train_end. Data whose place
+ * cannot be saved are refused as hr_iterator_save says. */
+HR_API hr_status hr_training_save(const hr_callback_call *call, const char *prefix, hr_error *err);
+/* From train_begin: the training goes on from there, bit for bit as if it had not ended, if model, data, arguments and
+ * callbacks are the same. A checkpoint that has other variables is refused before anything is changed,
+ * "models.training". */
+HR_API hr_status hr_training_restore(const hr_callback_call *call, const char *prefix, hr_error *err);
+
 /* ---- stock callbacks: Keras's, with its defaults ----
  *
  * Texts are copied. `monitor` is a key of logs; NULL: "val_loss". If the logs lack it, the callback does nothing, and the
@@ -82,6 +91,20 @@ HR_API void hr_callback_free(hr_callback *callback);        /* drops one. NULL: 
 
 /* Whether a greater or a smaller number is better. HR_AUTO_MODE: by the name of what is monitored. */
 typedef enum hr_monitor_mode { HR_AUTO_MODE, HR_MIN_MODE, HR_MAX_MODE } hr_monitor_mode;
+
+/* BackupAndRestore: a training that was interrupted or killed goes on where it was when it is started again, as
+ * hr_training_restore says. The folder, which is made, has a backup of the end of each epoch, and of where
+ * hr_model_interrupt ended the training. When the training has ended otherwise they are removed. It goes last in the
+ * list: what callbacks after it do with an epoch is not in its backup. */
+typedef struct hr_backup_and_restore_opts {
+    size_t struct_size;
+    int64_t save_freq; /* after every so many batches; default: after each epoch */
+    bool keep;         /* the last backup stays, also when the training has ended */
+} hr_backup_and_restore_opts;
+HR_API hr_callback *hr_backup_and_restore_with(const char *folder, const hr_backup_and_restore_opts *opts);
+#define hr_backup_and_restore(...)                                                                                     \
+    HR_CALL1_(hr_backup_and_restore_with, hr_backup_and_restore_opts, __VA_ARGS__,                                     \
+              .struct_size = sizeof(hr_backup_and_restore_opts))
 
 /* CSVLogger: a row for each epoch, with the keys of the first one in alphabetical order; what an epoch lacks is NA. A row
  * is in the file when the epoch ends, whole or not at all. Folders above the file are made. */
@@ -168,6 +191,19 @@ HR_API hr_callback *hr_reduce_lr_on_plateau_with(const char *monitor, const hr_r
 #define hr_reduce_lr_on_plateau(...)                                                                                   \
     HR_CALL1_(hr_reduce_lr_on_plateau_with, hr_reduce_lr_on_plateau_opts, __VA_ARGS__,                                 \
               .struct_size = sizeof(hr_reduce_lr_on_plateau_opts))
+
+/* TensorBoard: event files in FOLDER/train and FOLDER/validation (default "logs"), with Keras's tags: epoch_loss, ... by
+ * epoch; evaluation_loss_vs_iterations, ... by steps of the optimizer; the graph of predictions. */
+typedef struct hr_tensor_board_opts {
+    size_t struct_size;
+    int64_t histogram_freq;      /* every so many epochs the weights, as dense/kernel_0/histogram; default: never */
+    int64_t update_freq;         /* every so many batches batch_loss, ... by batch; default: never */
+    bool no_graph;               /* default: the graph is written */
+    bool write_steps_per_second; /* epoch_steps_per_second, and of batches */
+} hr_tensor_board_opts;
+HR_API hr_callback *hr_tensor_board_with(const char *folder, const hr_tensor_board_opts *opts);
+#define hr_tensor_board(...)                                                                                           \
+    HR_CALL1_(hr_tensor_board_with, hr_tensor_board_opts, __VA_ARGS__, .struct_size = sizeof(hr_tensor_board_opts))
 
 /* TerminateOnNaN: the training ends after a batch whose loss is no finite number. */
 HR_API hr_callback *hr_terminate_on_nan(void);

@@ -32,9 +32,21 @@ static void resolved_clear(hr__compiled *c)
     c->resolved = false;
 }
 
+void hr__kept_clear(hr__kept_list *kept)
+{
+    for (int i = 0; i < kept->count; i++) {
+        hr_free(kept->at[i].path);
+        hr_free(kept->at[i].title);
+        hr_tensor_clear(&kept->at[i].value);
+    }
+    hr_free(kept->at);
+    memset(kept, 0, sizeof *kept);
+}
+
 void hr__compiled_clear(hr__compiled *c)
 {
     resolved_clear(c);
+    hr__kept_clear(&c->kept);
     for (int i = 0; i < c->given_losses.count; i++) loss_free(c->given_losses.at[i]);
     for (int i = 0; i < c->given_metrics.count; i++) metric_free(c->given_metrics.at[i]);
     hr_free(c->given_losses.at);

@@ -124,6 +124,15 @@ hr_status hr__feed_open(hr__feed *f, hr_model *m, hr_dataset *ds, int64_t repeat
     return f->values && f->it ? HR_OK : hr_no_memory(err, "data");
 }
 
+hr_status hr__feed_resume(hr__feed *f, const void *state, size_t size, hr_error *err)
+{
+    if (hr_iterator_reset(f->it, NULL, .state = state, .state_size = size) == HR_OK) return HR_OK;
+    const hr_error *why = hr_iterator_error(f->it);
+    if (!why) return hr_no_memory(err, "data");
+    *err = *why;
+    return err->code;
+}
+
 hr_status hr__class_weights(hr_model *m, hr_class_weight_list list, hr_tensor *out, hr_error *err)
 {
     if (list.count == 0) return HR_OK;

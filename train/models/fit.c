@@ -5,20 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct fitting {
-    hr_model *m;
-    const hr_fit_opts *o;
-    hr_dataset *train, *validation; /* batches; validation may be NULL */
-    hr__function *f;
-    hr__feed d;
-    hr_logs *logs, *batch_logs;
-    hr_callback_call call;
-    int64_t batches; /* of the epoch that is under way */
-    bool rows;       /* the data were single rows */
-    bool ended;      /* the data have, before steps_per_epoch */
-} fitting;
-
-static hr_status fit_split(fitting *t, hr_dataset *data, hr_error *err)
+static hr_status fit_split(hr__fitting *t, hr_dataset *data, hr_error *err)
 {
     const hr_fit_opts *o = t->o;
     int64_t count = hr_cardinality(data);
@@ -51,7 +38,7 @@ static hr_status fit_split(fitting *t, hr_dataset *data, hr_error *err)
 }
 
 /* Data of a known length, and those of steps_per_epoch, run on from epoch to epoch. */
-static hr_status fit_open(fitting *t, hr_error *err)
+static hr_status fit_open(hr__fitting *t, hr_error *err)
 {
     const hr_fit_opts *o = t->o;
     const int64_t count = hr_cardinality(t->train), epochs = o->epochs - o->initial_epoch;
@@ -64,19 +51,20 @@ static hr_status fit_open(fitting *t, hr_error *err)
     return hr__class_weights(t->m, o->class_weight, &t->d.class_weights, err);
 }
 
-static hr_status fit_batch(fitting *t, hr_error *err)
+static hr_status fit_batch(hr__fitting *t, hr_error *err)
 {
     t->call.number = t->batches;
     t->call.logs = NULL;
     HR_TRY(hr__callbacks_call(t->o->callbacks, HR__TRAIN_BATCH_BEGIN, &t->call, err));
     HR_TRY(hr__step_run(t->f, t->d.values, &t->d.class_weights, t->batch_logs, err));
+    t->next_batch = t->batches + 1;
     t->call.logs = t->batch_logs;
     return hr__callbacks_call(t->o->callbacks, HR__TRAIN_BATCH_END, &t->call, err);
 }
 
-static hr_status fit_batches(fitting *t, hr_error *err)
+static hr_status fit_batches(hr__fitting *t, hr_error *err)
 {
-    for (t->batches = 0; (t->d.steps < 0 || t->batches < t->d.steps) && !t->m->stop; t->batches++) {
+    for (t->batches = t->next_batch; (t->d.steps < 0 || t->batches < t->d.steps) && !t->m->stop; t->batches++) {
         const hr_status st = hr__feed_next(&t->d, err);
         if (st == HR_END) {
             t->ended = t->d.steps >= 0;
@@ -100,7 +88,7 @@ static bool validation_due(const hr_fit_opts *o, int64_t epoch)
     return o->validation_epoch_count == 0 && (epoch + 1) % (o->validation_freq > 0 ? o->validation_freq : 1) == 0;
 }
 
-static hr_status fit_validate(fitting *t, hr_error *err)
+static hr_status fit_validate(hr__fitting *t, hr_error *err)
 {
     char key[320];
     hr_logs *logs = hr__logs_new();
@@ -123,13 +111,15 @@ static hr_status fit_validate(fitting *t, hr_error *err)
     return st;
 }
 
-static hr_status fit_epoch(fitting *t, int64_t epoch, hr_error *err)
+static hr_status fit_epoch(hr__fitting *t, int64_t epoch, hr_error *err)
 {
-    HR_TRY(hr__function_reset(t->f, err));
-    t->call.epoch = t->call.number = epoch;
+    if (t->next_batch == 0) HR_TRY(hr__function_reset(t->f, err));
+    if (t->next_batch == 0) hr__logs_clear(t->batch_logs);
+    t->next_epoch = t->call.epoch = t->call.number = epoch;
     t->call.logs = NULL;
+    t->call.resumed = t->next_batch > 0;
     HR_TRY(hr__callbacks_call(t->o->callbacks, HR__EPOCH_BEGIN, &t->call, err));
-    hr__logs_clear(t->batch_logs);
+    t->call.resumed = false;
     HR_TRY(fit_batches(t, err));
     if (t->m->stop == HR__INTERRUPTED || (t->batches == 0 && t->ended)) return HR_OK;
     if (t->batches == 0 && !t->m->stop)
@@ -141,25 +131,32 @@ static hr_status fit_epoch(fitting *t, int64_t epoch, hr_error *err)
     if (t->validation && validation_due(t->o, epoch)) HR_TRY(fit_validate(t, err));
     t->call.number = epoch;
     t->call.logs = t->logs;
+    t->next_epoch = epoch + 1;
+    t->next_batch = 0;
+    t->closing = true;
     HR_TRY(hr__callbacks_call(t->o->callbacks, HR__EPOCH_END, &t->call, err));
+    t->closing = false;
     return hr__history_add(t->m->history, epoch, t->logs, err);
 }
 
 /* Data of an unknown length begin anew with each epoch. */
-static hr_status fit_restart(fitting *t, int64_t epoch, hr_error *err)
+static hr_status fit_restart(hr__fitting *t, int64_t epoch, hr_error *err)
 {
-    if (t->d.steps >= 0 || epoch == t->o->initial_epoch) return HR_OK;
+    const bool read = t->read;
+    t->read = true;
+    if (t->d.steps >= 0 || t->next_batch > 0 || !read) return HR_OK;
     const uint64_t seed = hr_random((uint64_t)t->m->body->seed, (uint64_t)epoch);
     if (hr_iterator_reset(t->d.it, NULL, .seed = t->m->body->seed ? seed : 0) == HR_OK) return HR_OK;
     *err = *hr_iterator_error(t->d.it);
     return err->code;
 }
 
-static hr_status fit_epochs(fitting *t, hr_error *err)
+static hr_status fit_epochs(hr__fitting *t, hr_error *err)
 {
     const hr_fit_opts *o = t->o;
+    t->next_epoch = o->initial_epoch;
     HR_TRY(hr__callbacks_call(o->callbacks, HR__TRAIN_BEGIN, &t->call, err));
-    for (int64_t epoch = o->initial_epoch; epoch < o->epochs && !t->m->stop && !t->ended; epoch++) {
+    for (int64_t epoch = t->next_epoch; epoch < o->epochs && !t->m->stop && !t->ended; epoch++) {
         HR_TRY(fit_restart(t, epoch, err));
         HR_TRY(fit_epoch(t, epoch, err));
     }
@@ -182,7 +179,7 @@ static hr_status fit_check(const hr_fit_opts *o, hr_error *err)
 }
 
 /* Takes `data`. */
-static hr_status fit(fitting *t, hr_dataset *data, hr_error *err)
+static hr_status fit(hr__fitting *t, hr_dataset *data, hr_error *err)
 {
     hr_model *m = t->m;
     const hr_schema *schema;
@@ -214,11 +211,12 @@ const hr_history *hr_fit_with(hr_model *m, hr_dataset *data, const hr_fit_opts *
     hr_fit_opts o = HR_OPTIONS(hr_fit_opts, opts);
     hr_error err = {0};
     if (o.epochs == 0) o.epochs = 1;
-    fitting t = {.m = m, .o = &o, .logs = hr__logs_new(), .batch_logs = hr__logs_new()};
+    hr__fitting t = {.m = m, .o = &o, .logs = hr__logs_new(), .batch_logs = hr__logs_new()};
     hr_status st = m ? HR_OK : HR_INVALID_ARGUMENT;
     t.call = (hr_callback_call){.model = m, .epochs = o.epochs, .steps = -1};
     if (m) {
         t.call.tf_compat = m->compiled.tf_compat;
+        m->fitting = &t;
         hr__history_free(m->history);
         m->history = hr__history_new();
         m->stop = 0;
@@ -234,6 +232,7 @@ const hr_history *hr_fit_with(hr_model *m, hr_dataset *data, const hr_fit_opts *
     hr__callbacks_free(o.callbacks);
     hr__logs_free(t.logs);
     hr__logs_free(t.batch_logs);
+    if (m) m->fitting = NULL;
     if (m && st != HR_OK) hr__model_failed(m, &err);
     if (st != HR_OK) return NULL;
     return hr__history_show(m->history, m->stop != 0);

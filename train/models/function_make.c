@@ -143,6 +143,7 @@ static hr_status function_begin(hr_model *m, hr__function *f, hr_error *err)
     }
     if (f->phase != HR__TRAIN) return HR_OK;
     m->compiled.begun = true;
+    HR_TRY(hr__optimizer_restore(m, f, err));
     return hr__optimizer_set_rate(m, f, err);
 }
 

@@ -71,6 +71,29 @@ hr_status hr__history_add(hr__history *h, int64_t epoch, const hr_logs *logs, hr
     return HR_OK;
 }
 
+hr_status hr__history_put(hr__history *h, const char *key, const double *values, int count, hr_error *err)
+{
+    while (h->capacity < count)
+        if (!history_grow(h)) return hr_no_memory(err, "a history");
+    const int k = history_key(h, key);
+    if (k < 0) return hr_no_memory(err, "a history");
+    if (count > 0) memcpy(h->values.at[k], values, (size_t)count * sizeof *values);
+    h->counts.at[k] = count;
+    return HR_OK;
+}
+
+hr_status hr__history_epochs(hr__history *h, const int64_t *epochs, int count, hr_error *err)
+{
+    while (h->capacity < count)
+        if (!history_grow(h)) return hr_no_memory(err, "a history");
+    for (int i = 0; i < count; i++) {
+        int64_t *number = HR__LIST_ADD(&h->epoch);
+        if (!number) return hr_no_memory(err, "a history");
+        *number = epochs[i];
+    }
+    return HR_OK;
+}
+
 const hr_history *hr__history_show(hr__history *h, bool interrupted)
 {
     h->shown.interrupted = interrupted;

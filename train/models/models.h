@@ -4,7 +4,7 @@
  *                                           hr_dense_layer(10)), .input_shape = HR_SHAPE(784));
  *     hr_compile(m, .optimizer = hr_adam(0.001f), .loss = "sparse_categorical_crossentropy",
  *                .from_logits = true, .metrics = HR_STRINGS("accuracy"));
- *     const hr_history *h = hr_fit(m, train, .epochs = 5, .validation_data = test,
+ *     const hr_history *h = hr_fit(m, rows, .epochs = 5, .validation_data = test,
  *                                  .callbacks = HR_CALLBACKS(hr_early_stopping("val_loss", .patience = 2)));
  *     if (!h) fprintf(stderr, "%s\n", hr_model_error(m)->text);
  *     hr_model_free(m);
@@ -365,14 +365,18 @@ HR_API hr_status hr_model_optimizer_variable(hr_model *m, int i, const char **na
 
 /* ---- files ---- */
 
-/* Weights, and the optimizer's state if there is one, in TensorFlow's checkpoint format with Keras's keys: PATH.index and
- * PATH.data-00000-of-00001. Keras loads them by model.load_weights(PATH), and the other way round. */
+/* Weights, and the optimizer's state from its first step on, in TensorFlow's checkpoint format with Keras's keys and
+ * graph of objects: PATH.index and PATH.data-00000-of-00001, and the file `checkpoint` of the folder, which is made. Keras
+ * loads them by model.load_weights(PATH), and the other way round. */
 HR_API hr_status hr_save_weights(hr_model *m, const char *path, hr_error *err);
 typedef struct hr_load_weights_opts {
     size_t struct_size;
     bool expect_partial; /* weights that the file does not have stay as they are */
 } hr_load_weights_opts;
-/* Refuses a file that lacks weights of the model or has others of another shape, before anything is changed. */
+/* Layers are found by their place in the model, whatever they are called. A file that lacks weights of the model,
+ * "models.file_weights", or has others of another shape, "models.file_shapes", is refused before anything is changed. PATH
+ * may be a folder: its latest checkpoint. The optimizer goes on with the state in the file, if the model is compiled with
+ * one of the same kind; else this is left out, with a warning. hr_compile after it begins anew. */
 HR_API hr_status hr_load_weights_with(hr_model *m, const char *path, hr_error *err, const hr_load_weights_opts *opts);
 #define hr_load_weights(...)                                                                                           \
     HR_CALL3_(hr_load_weights_with, hr_load_weights_opts, __VA_ARGS__, .struct_size = sizeof(hr_load_weights_opts))

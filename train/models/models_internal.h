@@ -127,6 +127,15 @@ typedef struct hr__metric {
     char *key; /* with the output's name if there are several */
 } hr__metric;
 
+/* A value of an optimizer out of a file, which waits until the training has its graph. */
+typedef struct hr__kept {
+    char *path;  /* as in Keras's files: "optimizer/_variables/1" */
+    char *title; /* the name of the variable in the file */
+    hr_tensor value;
+} hr__kept;
+typedef HR__LIST(hr__kept) hr__kept_list;
+void hr__kept_clear(hr__kept_list *kept);
+
 /* What hr_compile was told, copied. */
 typedef struct hr__compiled {
     hr_optimizer *optimizer;
@@ -143,6 +152,7 @@ typedef struct hr__compiled {
     bool begun;          /* the optimizer's variables have their initial values */
     bool new_rate_given; /* hr_model_set_learning_rate before the first step */
     double new_rate;
+    hr__kept_list kept;
 } hr__compiled;
 
 /* How a training is to end: as its arguments say, by hr_model_stop, by hr_model_interrupt. */
@@ -169,7 +179,8 @@ struct hr_model {
     hr__function *train, *test, *predict;
     hr_logs *logs;
     hr__history *history;
-    volatile sig_atomic_t stop; /* how the training is to end */
+    struct hr__fitting *fitting; /* under way; NULL: none */
+    volatile sig_atomic_t stop;  /* how the training is to end */
 };
 
 /* Fails the call: the error stays until the next one. */
@@ -278,6 +289,8 @@ hr_status hr__prepare(hr_model *m, hr__phase phase, const hr_schema *schema, con
                       hr__function **out, hr_error *err);
 /* Opens the dataset (takes it), repeated so many times. */
 hr_status hr__feed_open(hr__feed *f, hr_model *m, hr_dataset *ds, int64_t repeat, hr_error *err);
+/* Goes on where hr_iterator_save was asked. */
+hr_status hr__feed_resume(hr__feed *f, const void *state, size_t size, hr_error *err);
 void hr__feed_close(hr__feed *f);
 /* The next batch: f->values. HR_END: there is none. */
 hr_status hr__feed_next(hr__feed *f, hr_error *err);
@@ -296,14 +309,39 @@ typedef struct hr__evaluation {
 } hr__evaluation;
 hr_status hr__evaluate(hr_model *m, hr__evaluation *e, hr_logs *logs, hr_error *err);
 
+/* ---- training (fit.c, training_state.c) ---- */
+
+/* A training that is under way. */
+typedef struct hr__fitting {
+    hr_model *m;
+    const hr_fit_opts *o;
+    hr_dataset *train, *validation; /* batches; validation may be NULL */
+    hr__function *f;
+    hr__feed d;
+    hr_logs *logs, *batch_logs;
+    hr_callback_call call;
+    int64_t batches;                /* of the epoch that is under way */
+    int64_t next_epoch, next_batch; /* where it goes on, if it is saved now */
+    bool rows;                      /* the data were single rows */
+    bool ended;                     /* the data have, before steps_per_epoch */
+    bool read;                      /* data of an unknown length must begin anew */
+    bool closing;                   /* t->logs are those of an epoch that the history does not have yet */
+} hr__fitting;
+
 /* ---- history (history.c) ---- */
 hr__history *hr__history_new(void);
 hr_status hr__history_add(hr__history *h, int64_t epoch, const hr_logs *logs, hr_error *err);
+/* Puts a key with its values back; and the numbers of the epochs. */
+hr_status hr__history_put(hr__history *h, const char *key, const double *values, int count, hr_error *err);
+hr_status hr__history_epochs(hr__history *h, const int64_t *epochs, int count, hr_error *err);
 const hr_history *hr__history_show(hr__history *h, bool interrupted);
 
 /* ---- the optimizer's state (optimizer_state.c) ---- */
 /* The rate that was set before the training had its graph. */
 hr_status hr__optimizer_set_rate(hr_model *m, hr__function *f, hr_error *err);
+/* The state that was kept of a file becomes that of the optimizer; if it does not fit, it is left out with a warning. */
+hr_status hr__optimizer_restore(hr_model *m, const hr__function *f, hr_error *err);
+const hr_tensor *hr__kept_named(const hr__compiled *c, const char *path); /* NULL: there is none */
 /* At the end of a fit: weights that have averages become these. */
 hr_status hr__optimizer_end(hr__function *f, hr_error *err);
 
@@ -331,6 +369,9 @@ typedef enum hr__moment {
 } hr__moment;
 hr_status hr__callbacks_call(hr_callback_list callbacks, hr__moment moment, const hr_callback_call *call,
                              hr_error *err);
+/* What callbacks know of the training. */
+hr_status hr__callbacks_save(hr_callback_list callbacks, hr_bundle_writer *to, hr_error *err);
+hr_status hr__callbacks_restore(hr_callback_list callbacks, hr_bundle *from, hr_error *err);
 void hr__callbacks_free(hr_callback_list callbacks);
 
 #endif

@@ -6,15 +6,19 @@
 #include "base/text.h"
 #include "train/models/models_internal.h"
 
+#define HR__OBJECT_GRAPH "_CHECKPOINTABLE_OBJECT_GRAPH" /* the key of the graph of objects in a file */
+
 /* An object. The first one is the model. */
 typedef struct hr__object {
     int parent;
+    int slot_of; /* of a legacy optimizer's variable for a weight: the weight. The parent is the optimizer; 0: none */
     char *name;  /* by which the parent knows it: Keras's attribute, "kernel" */
     char *title; /* of a variable: its name; NULL: no variable */
     hr_session *session;
     hr_node variable;
     hr_dtype dtype;
     hr_shape shape;
+    const hr_tensor *value; /* of a variable that is in no session yet */
 } hr__object;
 
 /* A further name of an object. */
@@ -29,11 +33,22 @@ typedef struct hr__objects {
 } hr__objects;
 
 void hr__objects_clear(hr__objects *o);
+int hr__object_new(hr__objects *o, int parent, const char *name);              /* -1: no memory */
+bool hr__object_call_also(hr__objects *o, int from, int to, const char *name); /* a further name; false: no memory */
 /* The object that `parent` knows by this name, which is made if it is not there; -1: no memory. */
 int hr__object_child(hr__objects *o, int parent, const char *name);
 /* The model, its layers and their weights. */
 hr_status hr__objects_of(hr_model *m, hr__objects *out, hr_error *err);
-/* Appends the key of a variable's value: the names on the way from the model. */
+/* HR_INVALID_ARGUMENT: NULL, or a folder. */
+hr_status hr__weights_path(const char *path, hr_error *err);
+/* What the optimizer of a model that is compiled has in the graph of its training; before there is one (NULL), what was
+ * kept of a file. */
+hr_status hr__objects_add_optimizer(hr_model *m, const hr__function *f, hr__objects *o, hr_error *err);
+/* The object of a key without its end: "optimizer/_variables/1", "layer_with_weights-0/kernel/.OPTIMIZER_SLOT/optimizer/m".
+ * Those on the way are made; -1: no memory. */
+int hr__object_of_key(hr__objects *o, const char *key);
+/* Appends the names on the way from the model to an object; and the key of a variable's value, which they begin. */
+void hr__object_path(const hr__objects *o, int object, hr__text *path);
 void hr__object_key(const hr__objects *o, int object, hr__text *key);
 /* Gives them as a TrackableObjectGraph (hr_free of its data). */
 hr_status hr__objects_write(const hr__objects *o, hr_view *bytes, hr_error *err);
@@ -47,5 +62,10 @@ void hr__object_file_free(hr__object_file *f); /* NULL: nothing */
 int hr__object_file_child(const hr__object_file *f, int parent, const char *name);
 /* The key of the object's value; NULL: it has none. Borrows. */
 const char *hr__object_file_key(const hr__object_file *f, int object);
+const char *hr__object_file_title(const hr__object_file *f, int object); /* of the variable; "": it has none */
+/* All that an object knows, by number: the object and its name. -1: no more. */
+int hr__object_file_child_at(const hr__object_file *f, int parent, int i, const char **name);
+/* All slots of an optimizer: the object, the weight and the slot's name. -1: no more. */
+int hr__object_file_slot_at(const hr__object_file *f, int optimizer, int i, int *weight, const char **name);
 
 #endif

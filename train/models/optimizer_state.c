@@ -100,7 +100,9 @@ hr_status hr_model_iterations(hr_model *m, int64_t *iterations)
     if (!m || !iterations) return HR_INVALID_ARGUMENT;
     hr_status st = state_of(m, &f, &err);
     if (st == HR_OK && f && f->optimizer.iterations.graph) st = read_number(f, f->optimizer.iterations, &number, &err);
-    *iterations = (int64_t)number;
+    const hr_tensor *kept = f ? NULL : hr__kept_named(&m->compiled, "optimizer/_iterations");
+    if (!f && !kept) kept = hr__kept_named(&m->compiled, "optimizer/iter");
+    *iterations = kept ? *(const int64_t *)kept->data : (int64_t)number;
     return st == HR_OK ? st : hr__model_failed(m, &err);
 }
 

@@ -186,7 +186,8 @@ static hr_status draw_shape(hr_infer *s, hr_error *err)
 #define DRAW(NAME, TYPES, TRAITS)                                                                                      \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = (NAME), .types = TYPES, .traits = HR_STATEFUL | (TRAITS),                    \
-        .state_size = sizeof(philox), .shape = draw_shape, .prepare = draw_prepare, .compute = draw_compute,           \
+        .state_size = sizeof(philox), .kept = sizeof(philox), .shape = draw_shape, .prepare = draw_prepare,            \
+        .compute = draw_compute,                                                                                       \
     }
 
 const hr_graph_op hr_graph_ops_random_gamma_ops[] = {

@@ -419,7 +419,8 @@ static hr_status multinomial_shape(hr_infer *s, hr_error *err)
     }
 #define STREAM(NAME, TYPES, SHAPE, COMPUTE)                                                                            \
     .head = HR_GRAPH_OP_HEAD, .name = NAME, .types = TYPES, .traits = HR_STATEFUL | HR_NO_GRADIENT,                    \
-    .state_size = sizeof(philox), .shape = SHAPE, .prepare = random_prepare, .compute = COMPUTE
+    .state_size = sizeof(philox), .kept = sizeof(philox), .shape = SHAPE, .prepare = random_prepare,                   \
+    .compute = COMPUTE
 
 const hr_graph_op hr_graph_ops_random_ops[] = {
     {STREAM("RandomUniform", "dtype:" FLOATS, random_shape, random_compute)},

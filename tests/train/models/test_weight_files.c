@@ -89,11 +89,127 @@ static void what_does_not_fit_is_named_and_changes_nothing(void **state)
     hr_model_free(unbuilt);
 }
 
+/* ---- the state of the optimizer ---- */
+
+static hr_dataset *rows(void)
+{
+    static const float x[] = {-1, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5}, y[] = {-3, -1, 1, 3, 5, 7};
+    const hr_tensor both[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(6, 2), x), hr_tensor_of(HR_FLOAT, HR_SHAPE(6, 1), y)};
+    return hr_from_tensor_slices(both, NULL, 2);
+}
+
+static double trained(hr_model *m, int epochs)
+{
+    const hr_history *h = hr_fit(m, rows(), .epochs = epochs, .batch_size = 2, .no_shuffle = true);
+    if (!h) fail_msg("%s", hr_model_error(m)->text);
+    return hr_history_last(h, "loss");
+}
+
+static hr_optimizer *optimizer_of(int which)
+{
+    if (which == 0) return hr_adam(0.01f, .keras = true);
+    if (which == 1) return hr_adam(0.01f);
+    if (which == 2) return hr_nadam(0.01f, .keras = true);
+    if (which == 3) return hr_nadam(0.01f);
+    if (which == 4) return hr_rmsprop(0.01f, .keras = true, .momentum = 0.9f, .centered = true);
+    if (which == 5) return hr_rmsprop(0.01f, .momentum = 0.9f, .centered = true);
+    if (which == 6) return hr_sgd(0.01f, .keras = true, .use_ema = true);
+    if (which == 7) return hr_ftrl(0.01f);
+    if (which == 8) return hr_adafactor(0.01f);
+    return hr_sgd(0.01f, .momentum = 0.9f);
+}
+
+static hr_model *compiled(int64_t seed, int which)
+{
+    hr_model *m =
+        hr_sequential(HR_LAYERS(hr_dense_layer(3), hr_dense_layer(1)), .input_shape = HR_SHAPE(2), .seed = seed);
+    assert_int_equal(hr_compile(m, .optimizer = optimizer_of(which), .loss = "mse"), HR_OK);
+    return m;
+}
+
+static int warnings;
+static void count_warnings(hr_level level, const char *text, void *user)
+{
+    (void)text, (void)user;
+    warnings += level == HR_WARNING;
+}
+
+static void a_training_goes_on_from_a_file_as_if_it_had_not_stopped(void **state)
+{
+    (void)state;
+    for (int which = 0; which < 10; which++) {
+        hr_error err = {0};
+        int64_t steps;
+        double rate;
+        hr_model *a = compiled(1, which), *fresh = compiled(2, which), *busy = compiled(3, which);
+        (void)trained(a, 2);
+        (void)trained(busy, 1);
+        assert_int_equal(hr_model_set_learning_rate(a, 0.005), HR_OK);
+        assert_int_equal(hr_save_weights(a, "w", &err), HR_OK);
+        if (hr_load_weights(fresh, "w", &err) != HR_OK) fail_msg("%s", err.text);
+        if (hr_load_weights(busy, "w", &err) != HR_OK) fail_msg("%s", err.text);
+        assert_int_equal(hr_model_iterations(fresh, &steps), HR_OK);
+        assert_int_equal(steps, 6);
+        assert_int_equal(hr_model_learning_rate(fresh, &rate), HR_OK);
+        assert_true(rate == (double)0.005f);
+        /* What waits for the first step is saved again. */
+        assert_int_equal(hr_save_weights(fresh, "again", &err), HR_OK);
+        hr_model *third = compiled(4, which);
+        if (hr_load_weights(third, "again", &err) != HR_OK) fail_msg("%s", err.text);
+        const double loss = trained(a, 2);
+        assert_true(trained(fresh, 2) == loss);
+        assert_true(trained(busy, 2) == loss);
+        assert_true(trained(third, 2) == loss);
+        assert_same_weights(a, fresh);
+        assert_same_weights(a, busy);
+        hr_model_free(a);
+        hr_model_free(fresh);
+        hr_model_free(busy);
+        hr_model_free(third);
+    }
+}
+
+static void the_state_of_another_optimizer_is_left_out_with_a_warning(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    int64_t steps;
+    hr_set_log(count_warnings, NULL);
+    hr_model *a = compiled(1, 0), *legacy = compiled(2, 1), *nadam = compiled(2, 2), *none = small(3, "a");
+    (void)trained(a, 1);
+    assert_int_equal(hr_save_weights(a, "w", &err), HR_OK);
+    warnings = 0;
+    assert_int_equal(hr_load_weights(none, "w", &err), HR_OK); /* it has no optimizer to be warned of */
+    assert_int_equal(warnings, 0);
+    assert_int_equal(hr_load_weights(legacy, "w", &err), HR_OK);
+    assert_int_equal(warnings, 1);
+    assert_int_equal(hr_load_weights(nadam, "w", &err), HR_OK);
+    assert_int_equal(warnings, 2);
+    assert_int_equal(hr_model_iterations(nadam, &steps), HR_OK);
+    assert_int_equal(steps, 0);
+    assert_same_weights(a, nadam);
+    /* The same kind, but of other weights: known at the first step. */
+    hr_model *part = compiled(5, 0);
+    hr_layer_freeze(hr_model_layer_at(part, 0), true);
+    assert_int_equal(hr_compile(part, .optimizer = optimizer_of(0), .loss = "mse"), HR_OK);
+    assert_int_equal(hr_load_weights(part, "w", &err), HR_OK);
+    (void)trained(part, 1);
+    assert_int_equal(warnings, 3);
+    hr_set_log(NULL, NULL);
+    hr_model_free(a);
+    hr_model_free(legacy);
+    hr_model_free(nadam);
+    hr_model_free(none);
+    hr_model_free(part);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_come_back_whatever_layers_are_called),
         cmocka_unit_test(what_does_not_fit_is_named_and_changes_nothing),
+        cmocka_unit_test(a_training_goes_on_from_a_file_as_if_it_had_not_stopped),
+        cmocka_unit_test(the_state_of_another_optimizer_is_left_out_with_a_warning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,10 +173,70 @@ static hr_status csv_epoch_end(void *state, const hr_callback_call *call, hr_err
     return csv_write(c, err);
 }
 
+/* ---- a training that goes on later ---- */
+
+static hr_status csv_save(void *state, hr_bundle_writer *to, const char *prefix, hr_error *err)
+{
+    const csv_logger *c = state;
+    char name[256];
+    if (!c->begun) return HR_OK;
+    const hr_tensor end = hr_tensor_of(HR_INT64, HR_SHAPE(1), &c->end);
+    (void)snprintf(name, sizeof name, "%s/end", prefix);
+    HR_TRY(hr_bundle_add(to, name, &end, err));
+    hr_view *views = hr_calloc((size_t)c->count + 1, sizeof *views);
+    if (!views) return hr_no_memory(err, "keys");
+    for (int i = 0; i < c->count; i++) views[i] = (hr_view){c->keys[i], (int64_t)strlen(c->keys[i])};
+    const hr_tensor keys = hr_tensor_of(HR_STRING, HR_SHAPE(c->count), views);
+    (void)snprintf(name, sizeof name, "%s/keys", prefix);
+    const hr_status st = hr_bundle_add(to, name, &keys, err);
+    hr_free(views);
+    return st;
+}
+
+static hr_status csv_read_keys(csv_logger *c, const hr_tensor *keys, hr_error *err)
+{
+    if (keys->dtype != HR_STRING || keys->count > INT32_MAX)
+        return hr_fail(err, HR_FAILED_PRECONDITION, "models.training", "csv_logger: expected keys in the checkpoint");
+    c->keys = hr_calloc((size_t)keys->count + 1, sizeof *c->keys);
+    if (!c->keys) return hr_no_memory(err, "keys");
+    for (; c->count < keys->count; c->count++) {
+        const hr_view key = ((const hr_view *)keys->data)[c->count];
+        char *text = hr_calloc(1, (size_t)key.size + 1);
+        if (!text) return hr_no_memory(err, "a key");
+        if (key.size) memcpy(text, key.data, (size_t)key.size);
+        c->keys[c->count] = text;
+    }
+    return HR_OK;
+}
+
+/* Rows that were written after the checkpoint go: they will be written again. */
+static hr_status csv_restore(void *state, hr_bundle *from, const char *prefix, hr_error *err)
+{
+    csv_logger *c = state;
+    char name[256];
+    hr_tensor keys, end;
+    csv_forget_keys(c);
+    (void)snprintf(name, sizeof name, "%s/keys", prefix);
+    HR_TRY(hr_bundle_read(from, name, &keys, err));
+    const hr_status st = csv_read_keys(c, &keys, err);
+    hr_tensor_clear(&keys);
+    HR_TRY(st);
+    (void)snprintf(name, sizeof name, "%s/end", prefix);
+    HR_TRY(hr_bundle_read(from, name, &end, err));
+    const int64_t size = end.dtype == HR_INT64 && end.count == 1 ? *(const int64_t *)end.data : -1;
+    hr_tensor_clear(&end);
+    c->begun = true;
+    if (size < 0 || c->end <= size) return HR_OK;
+    if (hr__sys_get()->ftruncate(c->file, (off_t)size) != 0)
+        return hr__sys_fail(err, errno, "file.write", c->path, "written");
+    c->end = size;
+    return HR_OK;
+}
+
 static hr_status csv_train_end(void *state, const hr_callback_call *call, hr_error *err)
 {
-    (void)call, (void)err;
-    csv_close(state);
+    (void)err;
+    if (!call->interrupted) csv_close(state); /* a callback after this one may save the training */
     return HR_OK;
 }
 
@@ -196,6 +256,8 @@ static const hr_callback_kind csv_logger_kind = {
     .train_begin = csv_train_begin,
     .epoch_end = csv_epoch_end,
     .train_end = csv_train_end,
+    .save = csv_save,
+    .restore = csv_restore,
 };
 
 hr_callback *hr_csv_logger_with(const char *path, const hr_csv_logger_opts *opts)

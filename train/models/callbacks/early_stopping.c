@@ -1,6 +1,7 @@
 /* EarlyStopping: the training ends when what is monitored has not become better for some epochs. */
 #include <headrace/models.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct early_stopping {
@@ -131,8 +132,62 @@ static hr_status stopping_train_end(void *state, const hr_callback_call *call, h
     early_stopping *s = state;
     hr_status st = HR_OK;
     if (s->restore && !s->only_if_stopped && !call->interrupted) st = stopping_restore(s, call->model, err);
-    stopping_drop_weights(s);
+    if (!call->interrupted) stopping_drop_weights(s); /* a callback after this one may save the training */
     return st;
+}
+
+/* ---- a training that goes on later ---- */
+
+static hr_status stopping_save(void *state, hr_bundle_writer *to, const char *prefix, hr_error *err)
+{
+    const early_stopping *s = state;
+    char name[256];
+    const double numbers[] = {s->best, (double)s->wait, (double)s->best_epoch, (double)s->stopped_epoch, s->count};
+    const hr_tensor t = hr_tensor_of(HR_DOUBLE, HR_SHAPE(5), numbers);
+    (void)snprintf(name, sizeof name, "%s/numbers", prefix);
+    HR_TRY(hr_bundle_add(to, name, &t, err));
+    for (int i = 0; i < s->count; i++) {
+        (void)snprintf(name, sizeof name, "%s/weights/%d", prefix, i);
+        HR_TRY(hr_bundle_add(to, name, &s->weights[i], err));
+    }
+    return HR_OK;
+}
+
+static hr_status stopping_read_numbers(early_stopping *s, const hr_tensor *t, int *count, hr_error *err)
+{
+    const double *numbers = t->data;
+    if (t->dtype != HR_DOUBLE || t->count != 5 || !(numbers[4] >= 0 && numbers[4] < INT32_MAX))
+        return hr_fail(err, HR_FAILED_PRECONDITION, "models.training",
+                       "early_stopping: expected 5 numbers in the checkpoint, got %lld", (long long)t->count);
+    s->best = numbers[0];
+    s->wait = (int64_t)numbers[1];
+    s->best_epoch = (int64_t)numbers[2];
+    s->stopped_epoch = (int64_t)numbers[3];
+    *count = (int)numbers[4];
+    stopping_tell(s);
+    return HR_OK;
+}
+
+static hr_status stopping_read(void *state, hr_bundle *from, const char *prefix, hr_error *err)
+{
+    early_stopping *s = state;
+    char name[256];
+    hr_tensor t;
+    int count;
+    (void)snprintf(name, sizeof name, "%s/numbers", prefix);
+    HR_TRY(hr_bundle_read(from, name, &t, err));
+    const hr_status st = stopping_read_numbers(s, &t, &count, err);
+    hr_tensor_clear(&t);
+    HR_TRY(st);
+    stopping_drop_weights(s);
+    if (count == 0) return HR_OK;
+    s->weights = hr_calloc((size_t)count, sizeof *s->weights);
+    if (!s->weights) return hr_no_memory(err, "the best weights");
+    for (; s->count < count; s->count++) {
+        (void)snprintf(name, sizeof name, "%s/weights/%d", prefix, s->count);
+        HR_TRY(hr_bundle_read(from, name, &s->weights[s->count], err));
+    }
+    return HR_OK;
 }
 
 static const hr_callback_kind early_stopping_kind = {
@@ -143,6 +198,8 @@ static const hr_callback_kind early_stopping_kind = {
     .train_begin = stopping_train_begin,
     .epoch_end = stopping_epoch_end,
     .train_end = stopping_train_end,
+    .save = stopping_save,
+    .restore = stopping_read,
 };
 
 static bool ends_in(const char *text, const char *end)

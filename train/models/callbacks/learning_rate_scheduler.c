@@ -20,6 +20,7 @@ static hr_status scheduler_epoch_begin(void *state, const hr_callback_call *call
 {
     rate_scheduler *s = state;
     double rate;
+    if (call->resumed) return HR_OK; /* it is the rate of this epoch already */
     HR_TRY(rate_get(call->model, &rate, err));
     const double next = s->fn(call->number, rate, s->user);
     if (!(next >= 0 && isfinite(next)))

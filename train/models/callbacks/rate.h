@@ -31,6 +31,15 @@ static inline hr_status rate_set(hr_model *m, const char *who, double rate, bool
     return rate_get(m, &now, err); /* which forgets the refusal */
 }
 
+/* Whether the optimizer has a schedule: then not even the same rate can be set. */
+static inline bool rate_is_scheduled(hr_model *m)
+{
+    double now;
+    if (hr_model_learning_rate(m, &now) != HR_OK) return false;
+    const bool scheduled = hr_model_set_learning_rate(m, now) == HR_FAILED_PRECONDITION;
+    return scheduled && hr_model_learning_rate(m, &now) == HR_OK; /* which forgets the refusal */
+}
+
 /* Keras's key `lr`, the rate of the epoch that ends. */
 static inline hr_status rate_log(const hr_callback_call *call, hr_error *err)
 {

@@ -2,6 +2,7 @@
 #include "train/models/callbacks/rate.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct plateau {
@@ -66,6 +67,37 @@ static hr_status plateau_epoch_end(void *state, const hr_callback_call *call, hr
     return plateau_reduce(p, call->model, err);
 }
 
+static hr_status plateau_save(void *state, hr_bundle_writer *to, const char *prefix, hr_error *err)
+{
+    const plateau *p = state;
+    char name[256];
+    const double numbers[] = {p->best, (double)p->wait, (double)p->cooling};
+    const hr_tensor t = hr_tensor_of(HR_DOUBLE, HR_SHAPE(3), numbers);
+    (void)snprintf(name, sizeof name, "%s/numbers", prefix);
+    return hr_bundle_add(to, name, &t, err);
+}
+
+static hr_status plateau_restore(void *state, hr_bundle *from, const char *prefix, hr_error *err)
+{
+    plateau *p = state;
+    char name[256];
+    hr_tensor t;
+    hr_status st = HR_OK;
+    (void)snprintf(name, sizeof name, "%s/numbers", prefix);
+    HR_TRY(hr_bundle_read(from, name, &t, err));
+    if (t.dtype == HR_DOUBLE && t.count == 3) {
+        const double *numbers = t.data;
+        p->best = numbers[0];
+        p->wait = (int64_t)numbers[1];
+        p->cooling = (int64_t)numbers[2];
+    } else {
+        st = hr_fail(err, HR_FAILED_PRECONDITION, "models.training",
+                     "reduce_lr_on_plateau: expected 3 numbers in the checkpoint, got %lld", (long long)t.count);
+    }
+    hr_tensor_clear(&t);
+    return st;
+}
+
 static const hr_callback_kind reduce_lr_on_plateau_kind = {
     .head = HR_CALLBACK_HEAD,
     .name = "reduce_lr_on_plateau",
@@ -73,6 +105,8 @@ static const hr_callback_kind reduce_lr_on_plateau_kind = {
     .release = plateau_release,
     .train_begin = plateau_train_begin,
     .epoch_end = plateau_epoch_end,
+    .save = plateau_save,
+    .restore = plateau_restore,
 };
 
 hr_callback *hr_reduce_lr_on_plateau_with(const char *monitor, const hr_reduce_lr_on_plateau_opts *opts)
