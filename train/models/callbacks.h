@@ -157,6 +157,22 @@ HR_API hr_callback *hr_lambda_callback_with(const hr_lambda_callback_opts *opts)
 typedef double hr_rate_fn(int64_t epoch, double rate, void *user);
 HR_API hr_callback *hr_learning_rate_scheduler(hr_rate_fn *fn, void *user);
 
+/* ModelCheckpoint: the weights (hr_save_weights) after each epoch, or the best so far. In `path` {epoch:02d} is the number
+ * of the epoch, from 1 on, {batch} that of the batch, {val_loss:.2f} a number of the logs; other braces, and keys that
+ * the logs lack, are refused, "models.path". Folders above are made. */
+typedef struct hr_model_checkpoint_opts {
+    size_t struct_size;
+    const char *monitor; /* default "val_loss" */
+    bool save_best_only; /* only what is better than all before */
+    hr_monitor_mode mode;
+    int64_t save_freq;                     /* after every so many batches; default: after each epoch */
+    const double *initial_value_threshold; /* as if that were the best before the first */
+} hr_model_checkpoint_opts;
+HR_API hr_callback *hr_model_checkpoint_with(const char *path, const hr_model_checkpoint_opts *opts);
+#define hr_model_checkpoint(...)                                                                                       \
+    HR_CALL1_(hr_model_checkpoint_with, hr_model_checkpoint_opts, __VA_ARGS__,                                         \
+              .struct_size = sizeof(hr_model_checkpoint_opts))
+
 /* ProgbarLogger: shows on a terminal how far training, evaluation or predictions are. `write` gets each piece of text:
  *
  *     static void show(const char *text, void *user) { fputs(text, user), fflush(user); }
