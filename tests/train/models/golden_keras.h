@@ -46,6 +46,24 @@ hr_dataset *keras_dataset(const keras_data *d);
 /* Rows first .. last - 1 of all, as views. */
 void keras_rows(const keras_data *d, int64_t first, int64_t last, hr_tensor *out);
 
+/* ---- callbacks (golden_keras_callbacks.c) ---- */
+
+enum { KERAS_CALLBACKS = 8, KERAS_CALLS = 256 };
+/* Callbacks of a case, and what they note. */
+typedef struct keras_callbacks {
+    hr_callback *callback[KERAS_CALLBACKS];
+    int count;
+    int64_t best_epoch, stopped_epoch;
+    char call[KERAS_CALLS][128];
+    int calls;
+    const cJSON *by_epoch; /* of a scheduler */
+    double factor;
+    char csv[256], separator;
+} keras_callbacks;
+/* False: c->why says what is not built. */
+bool keras_read_callbacks(golden_case *c, const cJSON *fit, keras_callbacks *k);
+golden_result keras_compare_callbacks(golden_case *c, const keras_callbacks *k, const cJSON *expect);
+
 /* ---- runs (golden_keras_run.c) ---- */
 
 golden_result keras_run(golden_case *c, bool tf_compat);

@@ -14,6 +14,7 @@ typedef struct run {
     bool tf_compat;
     const cJSON *expect;
     int warnings;
+    keras_callbacks callbacks;
 } run;
 
 static int warnings;
@@ -250,7 +251,8 @@ static golden_result fit_options(run *r, const cJSON *fit, hr_fit_opts *o, int64
     o->class_weight.count = class_weights(golden_get(fit, "class_weight"), weights);
     o->class_weight.weight = weights;
     if (r->validation.count > 0) o->validation_data = keras_dataset(&r->validation);
-    if (golden_get(fit, "callbacks")) return golden_not_built(r->c, "callbacks");
+    if (!keras_read_callbacks(r->c, fit, &r->callbacks)) return GOLDEN_NOT_BUILT;
+    o->callbacks = (hr_callback_list){r->callbacks.callback, r->callbacks.count};
     return GOLDEN_AGREES;
 }
 
@@ -320,6 +322,7 @@ static golden_result run_fit(run *r)
     const hr_history *h = fit(r, &result);
     if (!h) return result == GOLDEN_AGREES ? failed(r, "fit") : result;
     result = compare_history(r, h);
+    if (result == GOLDEN_AGREES) result = keras_compare_callbacks(r->c, &r->callbacks, r->expect);
     return result == GOLDEN_AGREES ? compare_optimizer(r) : result;
 }
 
