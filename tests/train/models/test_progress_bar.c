@@ -106,6 +106,29 @@ static void evaluations_alone_are_shown_and_those_of_a_training_are_not(void **s
     hr_model_free(m);
 }
 
+static bool all_rows(const hr_element *row, void *user)
+{
+    (void)row, (void)user;
+    return true;
+}
+
+/* Of the first epoch nobody knows how long it is; of the second one it is known. */
+static void data_of_an_unknown_length_have_no_bar_at_first(void **state)
+{
+    (void)state;
+    screen s = {.now = 5, .step = 1};
+    hr_model *m = line_model(false);
+    assert_non_null(hr_fit(
+        m, hr_batch(hr_filter(line(), all_rows, NULL), 2), .epochs = 2,
+        .callbacks = HR_CALLBACKS(hr_lambda_callback(.batch_end = set_logs, .epoch_end = set_logs),
+                                  hr_progress_bar(show, &s, .no_terminal = true, .now = clock_of, .clock = &s))));
+    assert_text_begins(s.text,
+                       "Epoch 1/2\n\n      1/Unknown - 1s 1s/step - " VALUES "\n      2/Unknown - 2s 1s/step - " VALUES
+                       "\n      3/Unknown - 3s 1s/step - " VALUES
+                       "\n3/3 [==============================] - 4s 2s/step - " VALUES "\nEpoch 2/2\n\n1/3 [=====");
+    hr_model_free(m);
+}
+
 static hr_status interrupt(void *state, const hr_callback_call *call, hr_error *err)
 {
     (void)state, (void)err;
@@ -134,6 +157,7 @@ int main(void)
         cmocka_unit_test(lines_of_epochs_and_their_numbers),
         cmocka_unit_test(quick_batches_are_not_shown_and_long_ones_in_hours),
         cmocka_unit_test(evaluations_alone_are_shown_and_those_of_a_training_are_not),
+        cmocka_unit_test(data_of_an_unknown_length_have_no_bar_at_first),
         cmocka_unit_test(an_interrupted_line_is_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

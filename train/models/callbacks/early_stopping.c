@@ -173,7 +173,7 @@ static hr_status stopping_read(void *state, hr_bundle *from, const char *prefix,
     early_stopping *s = state;
     char name[256];
     hr_tensor t;
-    int count;
+    int count = 0;
     (void)snprintf(name, sizeof name, "%s/numbers", prefix);
     HR_TRY(hr_bundle_read(from, name, &t, err));
     const hr_status st = stopping_read_numbers(s, &t, &count, err);

@@ -53,9 +53,9 @@ static hr_status board_scalar(board *b, bool validation, const char *tag, double
 {
     const float number = (float)value;
     const hr_tensor t = hr_tensor_of(HR_FLOAT, HR_SCALAR, &number);
-    hr_event_writer *w;
+    hr_event_writer *w = NULL;
     char *tensor = NULL, *metadata = NULL, *summary = NULL;
-    size_t tensor_size, metadata_size, size;
+    size_t tensor_size = 0, metadata_size = 0, size = 0;
     HR_TRY(board_writer(b, validation, &w, err));
     hr_status st = hr_tensor_export(&t, &tensor, &tensor_size, err);
     if (st == HR_OK) st = hr_summary_metadata("scalars", NULL, NULL, 1, &metadata, &metadata_size, err);
@@ -87,8 +87,8 @@ static void board_close(board *b)
 static hr_status board_histogram(board *b, const char *name, const hr_tensor *weight, int64_t step, hr_error *err)
 {
     char tag[BOARD_TAG], *bytes = NULL;
-    size_t size;
-    hr_event_writer *w;
+    size_t size = 0;
+    hr_event_writer *w = NULL;
     if (weight->dtype != HR_FLOAT) return HR_OK;
     double *values = hr_calloc((size_t)weight->count + 1, sizeof *values);
     bool finite = true;
@@ -125,8 +125,8 @@ static hr_status board_weights(board *b, hr_model *m, int64_t step, hr_error *er
 static hr_status board_graph(board *b, hr_model *m, hr_error *err)
 {
     char *bytes;
-    size_t size;
-    hr_event_writer *w;
+    size_t size = 0;
+    hr_event_writer *w = NULL;
     b->drawn = true;
     HR_TRY(board_writer(b, false, &w, err));
     HR_TRY(hr_graph_export(hr_model_graph(m), &bytes, &size, err));
