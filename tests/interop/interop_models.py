@@ -1,0 +1,126 @@
+"""Weights of models between Headrace and a real Keras 2.15, both ways. interop_models.py PROGRAM: the program is models.c's.
+
+Each side loads what the other one has saved, predicts the same, and goes on with equal losses."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+ROWS = 12
+keras = tf.keras
+layers = tf.keras.layers
+
+
+def plain():
+    return keras.Sequential([layers.Input((3,)), layers.Dense(5, "tanh"), layers.BatchNormalization(),
+                             layers.Dropout(0), layers.Dense(1)])
+
+
+def branches():
+    base = keras.Sequential([layers.Input((3,)), layers.Dense(3, "relu"), layers.BatchNormalization(),
+                             layers.Dense(2)], name="base")
+    shared = layers.Dense(4, "tanh")
+    p, q = keras.Input((3,), name="p"), keras.Input((3,), name="q")
+    both = layers.Concatenate()([shared(p), shared(q), base(p)])
+    return keras.Model([p, q], layers.Dense(1)(both))
+
+
+def words():
+    return keras.Sequential([layers.Input((4,), dtype="int32"), layers.Embedding(5, 3),
+                             layers.Bidirectional(layers.LSTM(2, return_sequences=True)),
+                             layers.TimeDistributed(layers.Dense(2)), layers.GRU(2), layers.Dense(1)])
+
+
+def optimizer(name):
+    of = keras.optimizers
+    if name.startswith("legacy_"):
+        of, name = of.legacy, name[len("legacy_"):]
+    classes = {c.lower(): c for c in dir(of)}
+    return getattr(of, classes[name])(learning_rate=0.02)
+
+
+def data(model):
+    def numbers(width, salt, whole=False):
+        all_rows = np.array([[(i * 7 + j * 3 + salt) % 11 for j in range(width)] for i in range(ROWS)])
+        return (all_rows % 5).astype("int32") if whole else ((all_rows - 5) / 5).astype("float32")
+    x = [numbers(i.shape[1], n, i.dtype == tf.int32) for n, i in enumerate(model.inputs)]
+    return x, numbers(1, 9)
+
+
+class Models(unittest.TestCase):
+    def headrace(self, *arguments):
+        done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr}")
+        self.assertEqual(done.stderr, "", arguments)  # no warning either
+        numbers = [float(line) for line in done.stdout.split()]
+        return numbers[:ROWS], numbers[ROWS:]
+
+    def made(self, make, name):
+        keras.utils.set_random_seed(1)
+        model = make()
+        model.compile(optimizer(name), "mse")
+        return model, *data(model)
+
+    def fit(self, model, x, y):
+        return model.fit(x, y, batch_size=4, epochs=2, shuffle=False, verbose=0).history["loss"]
+
+    def check(self, make, name):
+        folder = tempfile.mkdtemp()
+        ours, theirs = os.path.join(folder, "ours"), os.path.join(folder, "theirs")
+
+        predictions, losses = self.headrace("save", make.__name__, name, ours)
+        model, x, y = self.made(make, name)
+        model.load_weights(ours).assert_existing_objects_matched()
+        np.testing.assert_allclose(model.predict(x, verbose=0)[:, 0], predictions, atol=1e-5)
+        np.testing.assert_allclose(self.fit(model, x, y), losses, rtol=1e-4)
+        self.assertEqual(tf.train.latest_checkpoint(folder), ours)
+
+        model, x, y = self.made(make, name)
+        self.fit(model, x, y)
+        model.save_weights(theirs)
+        predictions, losses = self.headrace("load", make.__name__, name, theirs)
+        np.testing.assert_allclose(model.predict(x, verbose=0)[:, 0], predictions, atol=1e-5)
+        np.testing.assert_allclose(self.fit(model, x, y), losses, rtol=1e-4)
+
+    def test_plain(self):
+        for name in ["adam", "legacy_adam"]:
+            with self.subTest(name):
+                self.check(plain, name)
+
+    def test_branches(self):
+        for name in ["rmsprop", "legacy_sgd"]:
+            with self.subTest(name):
+                self.check(branches, name)
+
+    def test_words(self):
+        for name in ["adam"]:
+            with self.subTest(name):
+                self.check(words, name)
+
+    def test_a_file_without_an_optimizer(self):
+        path = os.path.join(tempfile.mkdtemp(), "w")
+        keras.utils.set_random_seed(2)
+        model = plain()
+        model.save_weights(path)
+        predictions, _ = self.headrace("load", "plain", "adam", path)
+        np.testing.assert_allclose(model.predict(data(model)[0], verbose=0)[:, 0], predictions, atol=1e-5)
+
+    def test_a_saved_model_has_the_weights_too(self):
+        path = os.path.join(tempfile.mkdtemp(), "saved")
+        model, x, y = self.made(plain, "adam")
+        self.fit(model, x, y)
+        model.save(path, save_format="tf")
+        predictions, losses = self.headrace("load", "plain", "adam", path)
+        np.testing.assert_allclose(model.predict(x, verbose=0)[:, 0], predictions, atol=1e-5)
+        np.testing.assert_allclose(self.fit(model, x, y), losses, rtol=1e-4)
+
+
+if __name__ == "__main__":
+    unittest.main()

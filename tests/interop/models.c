@@ -1,0 +1,145 @@
+/* The models of interop_models.py: trained and saved here, or loaded from what Keras has saved.
+ *
+ *     interop_models save|load MODEL OPTIMIZER PREFIX
+ *
+ * Both print the predictions of the model as it is in the file, then the losses of two further epochs. */
+#include <headrace/models.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS = 12, MOST = 8 };
+
+/* ---- the models, which interop_models.py makes with Keras as well ---- */
+
+static hr_model *plain(void)
+{
+    return hr_sequential(HR_LAYERS(hr_dense_layer(5, .activation = "tanh"), hr_batch_normalization_layer(),
+                                   hr_dropout_layer(0), hr_dense_layer(1)),
+                         .input_shape = HR_SHAPE(3));
+}
+
+/* A layer that two branches share, and a model within the model. */
+static hr_model *branches(void)
+{
+    hr_model *base = hr_sequential(
+        HR_LAYERS(hr_dense_layer(3, .activation = "relu"), hr_batch_normalization_layer(), hr_dense_layer(2)),
+        .input_shape = HR_SHAPE(3), .name = "base");
+    hr_model *m = hr_model_new();
+    hr_layer *inner = hr_model_layer(base, NULL), *shared = hr_dense_layer(4, .activation = "tanh");
+    const hr_symbol p = hr_model_input(m, HR_SHAPE(3), .name = "p"), q = hr_model_input(m, HR_SHAPE(3), .name = "q");
+    const hr_symbol a = hr_connect(shared, p), b = hr_connect(shared, q);
+    const hr_symbol both = hr_connect(hr_concatenate_layer(), a, b, hr_connect(inner, p));
+    hr_model_outputs(m, hr_connect(hr_dense_layer(1), both));
+    return m;
+}
+
+static hr_model *words(void)
+{
+    return hr_sequential(HR_LAYERS(hr_embedding_layer(5, 3),
+                                   hr_bidirectional_layer(hr_lstm_layer(2, .return_sequences = true)),
+                                   hr_time_distributed_layer(hr_dense_layer(2)), hr_gru_layer(2), hr_dense_layer(1)),
+                         .input_shape = HR_SHAPE(4), .input_dtype = HR_INT32);
+}
+
+static const struct {
+    const char *name;
+    hr_model *(*make)(void);
+} models[] = {{"plain", plain}, {"branches", branches}, {"words", words}};
+
+static hr_optimizer *optimizer_named(const char *name)
+{
+    const bool legacy = strncmp(name, "legacy_", 7) == 0;
+    return hr_optimizer_named(name + (legacy ? 7 : 0), &(hr_parameter){"learning_rate", 0.02}, 1,
+                              legacy ? HR_LEGACY_OPTIMIZERS : HR_KERAS_OPTIMIZERS);
+}
+
+/* ---- their data ---- */
+
+typedef struct data {
+    hr_tensor tensor[MOST];
+    char name[MOST][32];
+    const char *names[MOST];
+    int count;
+} data;
+
+static hr_status data_add(data *d, const char *name, hr_dtype dtype, int64_t width, int salt, hr_error *err)
+{
+    hr_tensor *t = &d->tensor[d->count];
+    HR_TRY(hr_tensor_new(t, dtype, HR_SHAPE(ROWS, width), err));
+    (void)snprintf(d->name[d->count], sizeof d->name[0], "%s", name);
+    d->names[d->count] = d->name[d->count];
+    d->count++;
+    for (int64_t i = 0; i < t->count; i++) {
+        const int64_t number = (i / width * 7 + i % width * 3 + salt) % 11;
+        if (dtype == HR_INT32)
+            ((int32_t *)(void *)t->data)[i] = (int32_t)(number % 5);
+        else
+            ((float *)(void *)t->data)[i] = (float)(number - 5) / 5;
+    }
+    return HR_OK;
+}
+
+static hr_status data_of(hr_model *m, data *d, hr_error *err)
+{
+    for (int i = 0; i < hr_model_inputs(m); i++) {
+        const hr_node input = hr_model_input_node(m, i);
+        char name[32];
+        (void)snprintf(name, sizeof name, "0/%s", hr_model_input_name(m, i));
+        HR_TRY(data_add(d, name, hr_node_dtype(input), hr_node_shape(input).dims[1], i, err));
+    }
+    return data_add(d, "1", HR_FLOAT, 1, 9, err);
+}
+
+static hr_dataset *rows(const data *d) { return hr_from_tensor_slices(d->tensor, d->names, d->count); }
+
+/* ---- runs ---- */
+
+static hr_status failure(hr_model *m, hr_error *err)
+{
+    *err = *hr_model_error(m);
+    return err->code;
+}
+
+static hr_status train(hr_model *m, const data *d, bool print, hr_error *err)
+{
+    const hr_history *h = hr_fit(m, rows(d), .epochs = 2, .batch_size = 4, .no_shuffle = true);
+    if (!h) return failure(m, err);
+    int count;
+    const double *loss = hr_history_of(h, "loss", &count);
+    for (int i = 0; i < count && print; i++) printf("%.9g\n", loss[i]);
+    return HR_OK;
+}
+
+static hr_status predict(hr_model *m, const data *d, hr_error *err)
+{
+    hr_tensor y;
+    if (hr_model_predict(m, rows(d), &y) != HR_OK) return failure(m, err);
+    for (int64_t i = 0; i < y.count; i++) printf("%.9g\n", (double)((const float *)y.data)[i]);
+    hr_tensor_clear(&y);
+    return HR_OK;
+}
+
+static hr_status run(hr_model *m, const data *d, bool save, const char *prefix, hr_error *err)
+{
+    if (save) HR_TRY(train(m, d, false, err));
+    HR_TRY(save ? hr_save_weights(m, prefix, err) : hr_load_weights(m, prefix, err));
+    HR_TRY(predict(m, d, err));
+    return train(m, d, true, err);
+}
+
+int main(int count, char **argument)
+{
+    hr_error err = {0};
+    hr_model *m = NULL;
+    data d = {0};
+    for (size_t i = 0; count == 5 && i < sizeof models / sizeof *models; i++)
+        if (strcmp(models[i].name, argument[2]) == 0) m = models[i].make();
+    if (!m) return 2;
+    hr_status st = hr_compile(m, .optimizer = optimizer_named(argument[3]), .loss = "mse");
+    st = st == HR_OK ? data_of(m, &d, &err) : failure(m, &err);
+    if (st == HR_OK) st = run(m, &d, strcmp(argument[1], "save") == 0, argument[4], &err);
+    for (int i = 0; i < d.count; i++) hr_tensor_clear(&d.tensor[i]);
+    hr_model_free(m);
+    if (st != HR_OK) fprintf(stderr, "%s\n", err.text);
+    return st == HR_OK ? 0 : 1;
+}
