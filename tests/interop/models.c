@@ -121,6 +121,7 @@ static hr_status predict(hr_model *m, const data *d, hr_error *err)
 
 static hr_status run(hr_model *m, const data *d, bool save, const char *prefix, hr_error *err)
 {
+    if (save) HR_TRY(hr_save_weights(m, prefix, err)); /* is replaced below */
     if (save) HR_TRY(train(m, d, false, err));
     HR_TRY(save ? hr_save_weights(m, prefix, err) : hr_load_weights(m, prefix, err));
     HR_TRY(predict(m, d, err));

@@ -28,6 +28,8 @@ typedef struct parts {
 
 struct hr_bundle_writer {
     char *prefix, *path; /* of the data file */
+    int shard;           /* its number, the last one of so many and one more */
+    bool replaces;       /* the data file of another number is removed in the end */
     hr_output *data;
     entry *entry;
     int entries, capacity;
@@ -138,6 +140,7 @@ static hr_status write_tensor(hr_bundle_writer *w, const char *key, size_t key_s
     Headrace__Proto__BundleEntry e;
     headrace__proto__bundle_entry__init(&e);
     uint32_t crc = 0;
+    e.shard_id = w->shard;
     e.offset = hr_output_offset(w->data);
     if (t->dtype == HR_STRING)
         HR_TRY(write_strings(w, t, &crc, err));
@@ -276,7 +279,12 @@ static hr_status pack_parts(hr_bundle_writer *w, const parts *p, hr_error *err)
 
 /* ---- the whole ---- */
 
-hr_status hr_bundle_writer_open(const char *prefix, hr_bundle_writer **out, hr_error *err)
+static void bundle_writer_path(const hr_bundle_writer *w, int shard, char *path, size_t size)
+{
+    snprintf(path, size, "%s.data-%05d-of-%05d", w->prefix, shard, shard + 1);
+}
+
+static hr_status bundle_writer_open(const char *prefix, int shard, hr_bundle_writer **out, hr_error *err)
 {
     if (out) *out = NULL;
     if (!prefix || !out) return hr__checkpoint_lacks("a checkpoint's path, and a place for it", err);
@@ -285,9 +293,10 @@ hr_status hr_bundle_writer_open(const char *prefix, hr_bundle_writer **out, hr_e
     const size_t size = strlen(prefix) + 32;
     w->prefix = hr_strdup(prefix);
     w->path = hr_malloc(size);
+    w->shard = shard;
     hr_status st = w->prefix && w->path ? HR_OK : hr_no_memory(err, "a checkpoint");
     if (st == HR_OK) {
-        snprintf(w->path, size, "%s.data-00000-of-00001", prefix);
+        bundle_writer_path(w, shard, w->path, size);
         st = hr_output_open_with(w->path, &(hr_output_opts){.compression = HR_NONE}, &w->data, err);
     }
     if (st == HR_OK)
@@ -295,6 +304,21 @@ hr_status hr_bundle_writer_open(const char *prefix, hr_bundle_writer **out, hr_e
     else
         hr_bundle_writer_discard(w);
     return st;
+}
+
+hr_status hr_bundle_writer_open(const char *prefix, hr_bundle_writer **out, hr_error *err)
+{
+    return bundle_writer_open(prefix, 0, out, err);
+}
+
+hr_status hr__bundle_writer_replace(const char *prefix, hr_bundle_writer **out, hr_error *err)
+{
+    hr_bundle *old = NULL;
+    const bool same = prefix && hr_bundle_open(prefix, &old, NULL) == HR_OK && hr_bundle_shards(old) == 1;
+    hr_bundle_free(old);
+    HR_TRY(bundle_writer_open(prefix, same ? 1 : 0, out, err));
+    (*out)->replaces = true;
+    return HR_OK;
 }
 
 static void free_writer(hr_bundle_writer *w)
@@ -331,10 +355,9 @@ static int bundle_writer_by_key(const void *a, const void *b)
     return order ? order : (x.size > y.size) - (x.size < y.size);
 }
 
-static const char header[] = {8, 1, 0x1a, 2, 8, 1}; /* one shard, little-endian, version 1 */
-
 static hr_status bundle_writer_write_index(hr_bundle_writer *w, hr_output *out, hr_error *err)
 {
+    const char header[] = {8, (char)(w->shard + 1), 0x1a, 2, 8, 1}; /* how many shards, little-endian, version 1 */
     hr__table_writer *table = hr__table_writer_new(out);
     if (!table) return hr_no_memory(err, "the index of a checkpoint");
     if (w->entries) qsort(w->entry, (size_t)w->entries, sizeof *w->entry, bundle_writer_by_key);
@@ -363,6 +386,10 @@ static hr_status name_files(hr_bundle_writer *w, hr_output *index, const char *i
     }
     const hr_status st = hr_output_commit(index, err);
     if (st != HR_OK && access(index_path, F_OK) != 0) hr__sys_get()->unlink(w->path);
+    if (st == HR_OK && w->replaces) {
+        bundle_writer_path(w, 1 - w->shard, w->path, strlen(w->path) + 1);
+        hr__sys_get()->unlink(w->path);
+    }
     return st;
 }
 

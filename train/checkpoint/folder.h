@@ -22,6 +22,10 @@ void hr__checkpoint_list_clear(hr__checkpoint_list *list);
  * damaged counts as absent, with a warning. */
 hr_status hr__checkpoint_list_folder(const char *folder, hr__checkpoint_list *out, hr_error *err);
 
+/* As hr_bundle_writer_open, but a checkpoint of this name is there until the index of the new one replaces its index: the
+ * data file gets a name that the old one does not have, PREFIX.data-00001-of-00002, and the old one goes last. */
+hr_status hr__bundle_writer_replace(const char *prefix, hr_bundle_writer **out, hr_error *err);
+
 /* Opens a checkpoint by its prefix, or the latest one of a folder, or that of a SavedModel's folder. Gives *out. */
 hr_status hr__checkpoint_open(const char *path, hr_bundle **out, hr_error *err);
 

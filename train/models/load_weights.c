@@ -306,6 +306,6 @@ hr_status hr_load_weights_with(hr_model *m, const char *path, hr_error *err, con
     if (st == HR_OK) st = load_set(&l, err);
     if (st == HR_OK) st = load_optimizer_set(&l, err);
     load_close(&l);
-    if (st != HR_OK) hr_error_prefix(err, "%.200s: ", path);
+    if (st != HR_OK && err && strncmp(err->text, path, strlen(path)) != 0) hr_error_prefix(err, "%.200s: ", path);
     return st;
 }

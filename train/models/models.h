@@ -367,7 +367,8 @@ HR_API hr_status hr_model_optimizer_variable(hr_model *m, int i, const char **na
 
 /* Weights, and the optimizer's state from its first step on, in TensorFlow's checkpoint format with Keras's keys and
  * graph of objects: PATH.index and PATH.data-00000-of-00001, and the file `checkpoint` of the folder, which is made. Keras
- * loads them by model.load_weights(PATH), and the other way round. */
+ * loads them by model.load_weights(PATH), and the other way round. A file of that name is replaced as a whole: the data of
+ * every other one are in PATH.data-00001-of-00002, so that a kill leaves the old file or the new one. */
 HR_API hr_status hr_save_weights(hr_model *m, const char *path, hr_error *err);
 typedef struct hr_load_weights_opts {
     size_t struct_size;

@@ -1,5 +1,6 @@
 /* Weights, and the optimizer's state, written to TensorFlow's checkpoints with Keras's keys and its graph of objects. */
 #include "io/sys.h"
+#include "train/checkpoint/folder.h"
 #include "train/checkpoint/state_file.h"
 #include "train/models/objects.h"
 
@@ -56,7 +57,7 @@ static hr_status save_objects(const hr__objects *o, const char *path, hr_error *
 {
     hr_bundle_writer *w;
     HR_TRY(hr_make_folders_above(path, err));
-    HR_TRY(hr_bundle_writer_open(path, &w, err));
+    HR_TRY(hr__bundle_writer_replace(path, &w, err));
     hr_status st = save_variables(w, o, err);
     if (st == HR_OK) st = save_graph(w, o, err);
     if (st != HR_OK) {

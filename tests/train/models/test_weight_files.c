@@ -3,7 +3,10 @@
 
 #include <headrace/checkpoint.h>
 #include <headrace/models.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static hr_model *small(int64_t seed, const char *first)
 {
@@ -87,6 +90,40 @@ static void what_does_not_fit_is_named_and_changes_nothing(void **state)
     hr_model_free(wide);
     hr_model_free(deep);
     hr_model_free(unbuilt);
+}
+
+static void save_for_ever(hr_model *a, hr_model *b)
+{
+    hr_error err = {0};
+    for (;;)
+        if (hr_save_weights(a, "w", &err) != HR_OK || hr_save_weights(b, "w", &err) != HR_OK) _exit(1);
+}
+
+static void a_kill_leaves_the_old_file_or_the_new_one(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_model *a = small(1, "a"), *b = small(2, "a"), *c = small(3, "a");
+    assert_int_equal(hr_save_weights(a, "w", &err), HR_OK);
+    for (int i = 0; i < 40; i++) {
+        int status;
+        const pid_t child = fork();
+        if (child == 0) save_for_ever(a, b);
+        assert_true(child > 0);
+        (void)usleep((useconds_t)(3000 + 700 * i));
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status));
+        if (hr_load_weights(c, "w", &err) != HR_OK) fail_msg("%s", err.text);
+        const float value = first_value(c, 0);
+        assert_true(value == first_value(a, 0) || value == first_value(b, 0));
+    }
+    /* Each save leaves one data file. */
+    assert_int_equal(hr_save_weights(a, "w", &err), HR_OK);
+    assert_true((access("w.data-00000-of-00001", F_OK) == 0) != (access("w.data-00001-of-00002", F_OK) == 0));
+    hr_model_free(a);
+    hr_model_free(b);
+    hr_model_free(c);
 }
 
 /* ---- the state of the optimizer ---- */
@@ -208,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_come_back_whatever_layers_are_called),
         cmocka_unit_test(what_does_not_fit_is_named_and_changes_nothing),
+        cmocka_unit_test(a_kill_leaves_the_old_file_or_the_new_one),
         cmocka_unit_test(a_training_goes_on_from_a_file_as_if_it_had_not_stopped),
         cmocka_unit_test(the_state_of_another_optimizer_is_left_out_with_a_warning),
     };
