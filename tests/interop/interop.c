@@ -696,6 +696,41 @@ static int export_estimator(char **argument)
     return code;
 }
 
+/* ---- a model that is trained with callbacks ---- */
+
+static void write_bar(const char *text, void *user) { fputs(text, user); }
+
+/* y = 2x - 1 from w = 0.5 and b = 0; in a folder the files of the callbacks, and the text of the bar. */
+static int fit_model(char **argument)
+{
+    static const float x[] = {-1, 0, 1, 2, 3, 4}, y[] = {-3, -1, 1, 3, 5, 7}, w[] = {0.5f}, b[] = {0};
+    const hr_tensor data[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(6, 1), x), hr_tensor_of(HR_FLOAT, HR_SHAPE(6, 1), y)};
+    const hr_tensor weights[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 1), w), hr_tensor_of(HR_FLOAT, HR_SHAPE(1), b)};
+    char path[5][512];
+    const char *const name[] = {"bar", "logs", "log.csv", "w-{epoch:02d}-{val_loss:.3f}", "best"};
+    hr_error err = {0};
+    for (int i = 0; i < 5; i++) (void)snprintf(path[i], sizeof path[i], "%s/%s", argument[0], name[i]);
+    FILE *bar = fopen(path[0], "w");
+    hr_model *m = hr_sequential(HR_LAYERS(hr_dense_layer(1, .name = "d")), .input_shape = HR_SHAPE(1));
+    hr_status st =
+        hr_compile(m, .optimizer = hr_sgd(0.02f, .keras = true), .loss = "mse", .metrics = HR_STRINGS("mae"));
+    if (st == HR_OK) st = hr_set_weights(m, weights, 2, &err);
+    if (st == HR_OK && bar &&
+        !hr_fit(m, hr_from_tensor_slices(data, NULL, 2), .epochs = 3, .batch_size = 2, .no_shuffle = true,
+                .validation_data = hr_from_tensor_slices(data, NULL, 2),
+                .callbacks =
+                    HR_CALLBACKS(hr_tensor_board(path[1], .histogram_freq = 1, .update_freq = 2),
+                                 hr_reduce_lr_on_plateau("val_loss", .min_delta = HR_F64(9), .patience = HR_I64(1)),
+                                 hr_csv_logger(path[2]), hr_model_checkpoint(path[3]),
+                                 hr_model_checkpoint(path[4], .save_best_only = true),
+                                 hr_progress_bar(write_bar, bar, .verbose = 2))))
+        st = HR_UNKNOWN;
+    if (bar) fclose(bar);
+    const int code = st == HR_OK ? 0 : fail(hr_model_error(m) ? hr_model_error(m) : &err);
+    hr_model_free(m);
+    return code;
+}
+
 static const struct {
     const char *name;
     int arguments;
@@ -723,6 +758,7 @@ static const struct {
     {"run_saved_model", 3, run_saved_model},
     {"rewrite_saved_model", 3, rewrite_saved_model},
     {"export_estimator", 4, export_estimator},
+    {"fit_model", 1, fit_model},
 };
 
 int main(int count, char **argument)

@@ -1,6 +1,9 @@
 """Files between Headrace and a real TensorFlow 2.15.1, both ways. interop.py PROGRAM: the program is interop.c's."""
+import contextlib
 import glob
+import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -852,6 +855,88 @@ class Estimators(Case):
 
     def test_combined_classifier(self):
         self.both_ways("combined")
+
+
+class Callbacks(Case):
+    """What the callbacks of a training leave: the same as Keras's, of the same training."""
+
+    def setUp(self):
+        super().setUp()
+        self.ours, self.theirs = self.path("ours"), self.path("theirs")
+        for folder in (self.ours, self.theirs):
+            os.mkdir(folder)
+        headrace("fit_model", self.ours)
+        self.fit(self.theirs)
+
+    def model(self):
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, name="d", input_shape=[1])])
+        model.compile(tf.keras.optimizers.SGD(0.02), "mse", ["mae"])
+        return model
+
+    def fit(self, folder):
+        x = np.array([-1, 0, 1, 2, 3, 4], np.float32)
+        callbacks = tf.keras.callbacks
+        model = self.model()
+        model.set_weights([np.array([[0.5]]), np.array([0.0])])
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text):
+            model.fit(
+                x, 2 * x - 1, epochs=3, batch_size=2, shuffle=False, validation_data=(x, 2 * x - 1), verbose=2,
+                # Keras leaves batches out where nobody else looks at them.
+                callbacks=[callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: None),
+                           callbacks.TensorBoard(folder + "/logs", histogram_freq=1, update_freq=2),
+                           callbacks.ReduceLROnPlateau("val_loss", min_delta=9, patience=1),
+                           callbacks.CSVLogger(folder + "/log.csv"),
+                           callbacks.ModelCheckpoint(folder + "/w-{epoch:02d}-{val_loss:.3f}", save_weights_only=True),
+                           callbacks.ModelCheckpoint(folder + "/best", save_weights_only=True, save_best_only=True)])
+        with open(folder + "/bar", "w") as file:
+            file.write(text.getvalue())
+
+    def both(self, name):
+        texts = []
+        for folder in (self.ours, self.theirs):
+            with open(os.path.join(folder, name), newline="") as file:
+                texts.append(file.read())
+        return texts
+
+    def test_tensorboard_loads_the_same(self):
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+        for run in "train", "validation":
+            ours, theirs = (EventAccumulator(f"{folder}/logs/{run}", {"tensors": 0}) for folder in (self.ours, self.theirs))
+            ours.Reload(), theirs.Reload()
+            wanted = [tag for tag in theirs.Tags()["tensors"] if tag != "keras"]  # the model as JSON
+            self.assertEqual(sorted(ours.Tags()["tensors"]), sorted(wanted))
+            self.assertEqual(ours.Tags()["graph"], theirs.Tags()["graph"])
+            for plugin in ("scalars", "histograms") if run == "train" else ("scalars",):
+                self.assertEqual(ours.PluginTagToContent(plugin), theirs.PluginTagToContent(plugin))
+            for tag in wanted:
+                self.assertEqual([e.step for e in ours.Tensors(tag)], [e.step for e in theirs.Tensors(tag)], tag)
+                for a, b in zip(ours.Tensors(tag), theirs.Tensors(tag)):
+                    np.testing.assert_allclose(tf.make_ndarray(a.tensor_proto), tf.make_ndarray(b.tensor_proto), 1e-5, 1e-6)
+
+    def test_the_log_has_the_same_text(self):
+        ours, theirs = ([line.split(",") for line in text.split("\r\n")] for text in self.both("log.csv"))
+        self.assertEqual(ours[0], theirs[0])
+        self.assertEqual(len(ours), len(theirs))
+        for a, b in zip(ours[1:-1], theirs[1:-1]):
+            self.assertEqual(a[0], b[0])
+            self.assertEqual(a[theirs[0].index("lr")], b[theirs[0].index("lr")])
+            np.testing.assert_allclose([float(v) for v in a], [float(v) for v in b], 1e-5)
+
+    def test_the_bar_has_the_same_text(self):
+        ours, theirs = (re.sub(r"\d+(s|ms|us)\b", "TIME", text) for text in self.both("bar"))
+        self.assertEqual(ours, theirs)
+
+    def test_keras_loads_the_files_of_weights(self):
+        names = [sorted(os.path.basename(f) for f in glob.glob(folder + "/*.index")) for folder in (self.ours, self.theirs)]
+        self.assertEqual(*names)
+        for name in names[0]:
+            ours, theirs = self.model(), self.model()
+            ours.load_weights(f"{self.ours}/{name[:-6]}").assert_existing_objects_matched()
+            theirs.load_weights(f"{self.theirs}/{name[:-6]}")
+            for a, b in zip(ours.get_weights(), theirs.get_weights()):
+                np.testing.assert_allclose(a, b, 1e-5)
 
 
 if __name__ == "__main__":
