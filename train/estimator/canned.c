@@ -167,6 +167,7 @@ static hr_estimator *estimator_of(canned *c, const char *model_dir, const hr_run
     hr_estimator *e = hr_estimator_new_with(canned_fn, c, &opts);
     if (!e) return NULL;
     e->columns = c->net.all;
+    e->sees_no_features = c->net.baseline;
     e->v1_names = c->net.v1 && !c->net.baseline;
     hr__estimator_refuse(e, lacks, head);
     return e;

@@ -92,7 +92,7 @@ static hr_features *make_features(hr_graph *g, void *user, hr_error *err)
     serving *s = user;
     const bool own = s->opts->columns.count > 0;
     const hr_serving_call call = {g, own ? s->opts->columns : s->estimator->columns, &s->input};
-    if (!s->opts->serving_fn && call.columns.count == 0) {
+    if (!s->opts->serving_fn && call.columns.count == 0 && !s->estimator->sees_no_features) {
         hr_fail(err, HR_INVALID_ARGUMENT, "estimator.serving",
                 "export: expected columns whose features requests have, or a serving_fn, got neither");
         return NULL;

@@ -57,6 +57,7 @@ struct hr_estimator {
     result *results;
     int result_count;
     hr_column_list columns;                  /* of a canned one: all that it reads. Borrows from `user` */
+    bool sees_no_features;                   /* its model function asks for the number of rows alone */
     bool v1_names;                           /* variables are called as TensorFlow 1's canned estimators call them */
     hr_warm_start_settings *warm_start_from; /* NULL: initial values */
     metrics_fn *more_metrics;

@@ -2,6 +2,7 @@
  * canned estimators give them; the tags of summaries differ with .v1. */
 #include "base/text.h"
 #include "train/estimator/networks.h"
+#include "train/layers/layers_internal.h"
 #include <headrace/graph_op.h>
 #include <headrace/heads.h>
 #include <stdio.h>
@@ -99,6 +100,8 @@ static hr_node count_rows(const hr_model_call *call)
     hr_graph *g = call->graph;
     const int64_t zero = 0, one = 1;
     const char *name = hr_features_name(call->features, 0);
+    const hr_node known = hr__features_rows(call->features); /* of features that the graph makes */
+    if (hr_node_exists(known)) return hr_reshape(hr_cast_to(known, HR_INT32), hr_ints(g, &one, 1));
     if (!name)
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "estimator.argument",
                             "baseline: expected an input with a component, which tells the number of rows, got none");

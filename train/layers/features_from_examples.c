@@ -6,6 +6,7 @@
 
 static hr_status parse_features(hr_node serialized, const hr_parse_spec *spec, hr_column_nodes *raw, hr_error *err)
 {
+    if (spec->features == 0) return HR_OK;
     hr_parsed_feature *parsed = hr_calloc((size_t)spec->features + 1, sizeof *parsed);
     if (!parsed) return hr_no_memory(err, "a parsing spec");
     hr_parse_example_nodes(serialized, spec, parsed);

@@ -105,6 +105,29 @@ static void what_is_served_is_what_predicts(void **state)
     for (int i = 0; i < ROWS; i++) free((void *)(uintptr_t)request[i].data);
 }
 
+static void a_baseline_asks_for_rows_alone(void **state)
+{
+    (void)state;
+    char *path;
+    hr_error err;
+    hr_saved_model *m;
+    write_rows("data", ROWS);
+    test_input input = {.folder = "data", .epochs = 1, .batch = BATCH};
+    hr_estimator *e = hr_baseline_estimator(.model_dir = "model", .head = hr_binary_class_head());
+    assert_ok(hr_estimator_train(e, test_input_fn, &input, .steps = 3), hr_estimator_error(e));
+    assert_ok(hr_estimator_export(e, "exports", &path), hr_estimator_error(e));
+    hr_estimator_free(e);
+    assert_ok(hr_saved_model_load(path, &m, &err), &err);
+    hr_free(path);
+    const hr_view examples[] = {{"", 0}, {"", 0}};
+    const hr_named_tensor in = {"inputs", hr_tensor_of(HR_STRING, HR_SHAPE(2), examples)};
+    hr_named_tensor out = {.name = "scores"};
+    assert_ok(hr_saved_model_run(m, NULL, &in, 1, &out, 1, &err), &err);
+    assert_shape(out.value.shape, HR_SHAPE(2, 2));
+    hr_tensor_clear(&out.value);
+    hr_saved_model_unref(m);
+}
+
 static void raw_requests_have_predictions_alone(void **state)
 {
     (void)state;
@@ -313,6 +336,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_served_is_what_predicts, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(a_baseline_asks_for_rows_alone, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(raw_requests_have_predictions_alone, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(signatures_follow_from_exports_and_ways_of_asking, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(exporters_export_saved_models, enter_folder, leave_folder),

@@ -14,6 +14,7 @@ typedef struct described {
     case_columns columns[2]; /* linear, deep */
     cJSON *lists[2];         /* their JSON, which they borrow from */
     int64_t units[MAX_UNITS];
+    hr_combiner combiner;
     char folder[1200]; /* of vocabularies */
 } described;
 
@@ -39,10 +40,20 @@ static hr_estimator *described_estimator(described *d)
     const bool v1 = strcmp(golden_text(d->json, "api", ""), "v1") == 0, both = begins(class, "DNNLinearCombined");
     const bool linear = begins(class, "Linear");
     hr_head_estimator_opts o = {.struct_size = sizeof o, .model_dir = "model", .v1 = v1};
+    if (begins(class, "Baseline")) {
+        const hr_baseline_opts b = {.struct_size = sizeof b,
+                                    .model_dir = o.model_dir,
+                                    .head = case_head(d->json, d->params, v1, strstr(class, "Regressor") != NULL),
+                                    .v1 = v1};
+        return hr_baseline_estimator_with(&b);
+    }
     const cJSON *units = golden_get(d->params, both ? "dnn_hidden_units" : "hidden_units");
     for (int i = 0; i < cJSON_GetArraySize(units) && i < MAX_UNITS; i++)
         d->units[o.dnn_hidden_units.count++] = golden_number_int64(cJSON_GetArrayItem(units, i));
     o.dnn_hidden_units.units = d->units;
+    const char *combiner = golden_text(d->params, "sparse_combiner", "sum");
+    d->combiner = strcmp(combiner, "mean") == 0 ? HR_MEAN : strcmp(combiner, "sqrtn") == 0 ? HR_SQRTN : HR_SUM;
+    o.sparse_combiner = &d->combiner;
     o.batch_norm = golden_bool(d->params, "batch_norm", false);
     if (strcmp(golden_text(d->params, "activation_fn", "relu"), "tanh") == 0) o.dnn_activation_fn = hr_tanh_fn;
     if (linear || both)
