@@ -3,6 +3,7 @@
 
 #ifdef HR_HAVE_SERVE
 #include <dlfcn.h>
+#include <headrace/op_library.h>
 #include <headrace/serve.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static const flag flags[] = {
      "labels may name versions that are not available yet"},
     {FLAG_TEXT, "enable_model_warmup", 0, "BOOL", "false: warm-up records are not replayed; default true"},
     {FLAG_REPEATED, "servable", 0, "FILE", "a plug-in with a kind of servable: a shared library"},
+    {FLAG_REPEATED, "op_library", 0, "FILE", "a library of ops of your own, for models that have some"},
     {FLAG_TEXT, "host", 0, "ADDRESS", "listen here; 0.0.0.0: on all interfaces; default 127.0.0.1"},
     {FLAG_NUMBER, "rest_api_port", 0, "PORT", "REST; 0: any free port; default 8501"},
     {FLAG_SWITCH, "no_rest", 0, NULL, "no REST"},
@@ -120,6 +122,8 @@ static hr_status load_plugin(const char *file, hr_error *err)
 
 static hr_status load_plugins(const command_call *call, hr_error *err)
 {
+    for (int i = 0; i < flag_count(call, "op_library"); i++)
+        HR_TRY(hr_load_op_library(flag_nth(call, "op_library", i), err));
     for (int i = 0; i < flag_count(call, "servable"); i++) HR_TRY(load_plugin(flag_nth(call, "servable", i), err));
     return HR_OK;
 }

@@ -75,6 +75,8 @@ static void tag_back(rpc_call *c)
     if (atomic_fetch_sub(&c->tags, 1) == 1) call_free(c);
 }
 
+static void rpc_done(hr__rpc *rpc);
+
 static void accept_next(hr__grpc *grpc)
 {
     rpc_call *c = hr_calloc(1, sizeof *c);
@@ -87,6 +89,9 @@ static void accept_next(hr__grpc *grpc)
     c->close = (rpc_tag){TAG_CLOSE, c};
     c->send = (rpc_tag){TAG_SEND, c};
     c->tags = 1;
+    c->rpc.server = grpc->server; /* all of it before `closed` may come, in another thread */
+    c->rpc.done = rpc_done;
+    c->rpc.owner = c;
     grpc_call_details_init(&c->details);
     grpc_metadata_array_init(&c->metadata);
     if (grpc_server_request_call(grpc->core, &c->call, &c->details, &c->metadata, grpc->queue, grpc->queue,
@@ -212,7 +217,7 @@ static void handle_request(rpc_call *c, hr_view request)
     hr__rpc *rpc = &c->rpc;
     hr_server *server = c->grpc->server;
     const grpc_slice path = c->details.method;
-    *rpc = (hr__rpc){.server = server, .done = rpc_done, .owner = c, .timeout = time_left(c)};
+    rpc->timeout = time_left(c);
     rpc->begun = hr__serve_now();
     server->under_way++;
     server->bytes_in += (uint64_t)request.size;

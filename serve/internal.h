@@ -62,9 +62,9 @@ typedef enum hr__version_state {
 /* A signature as requests see it: its inputs and outputs in the order of their names. */
 typedef struct hr__signature {
     const hr_meta_signature *said;
-    int number;            /* within the model */
-    int *inputs, *outputs; /* their numbers, by their names */
-    bool by_rows;          /* the first dimension of all inputs and outputs is unknown */
+    int number;                      /* within the model */
+    int *inputs, *outputs;           /* their numbers, by their names */
+    bool by_rows;                    /* the first dimension of all inputs and outputs is unknown */
     _Atomic uint64_t cost, row_cost; /* nanoseconds of a run, of a row; 0: none yet */
 } hr__signature;
 
@@ -160,6 +160,7 @@ extern const hr__version_calls hr__version_calls_of_models;
 hr_status hr__models_new(const hr_server_opts *opts, const hr__version_calls *calls, hr__models **out, hr_error *err);
 /* Sets what is to be served, and waits until it is (`wait`). Takes what is in the configs, and leaves them empty. */
 hr_status hr__models_set(hr__models *models, hr__model_config *configs, int count, bool wait, hr__fault *fault);
+void hr__models_end(hr__models *models);   /* who waits for versions is told that the server ends. NULL: nothing */
 void hr__models_free(hr__models *models);  /* no request is under way */
 bool hr__models_ready(hr__models *models); /* each has an available version */
 

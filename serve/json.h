@@ -22,7 +22,6 @@ typedef enum hr__doc_number { HR__IS_INT, HR__IS_UINT, HR__IS_DOUBLE } hr__doc_n
 /* A value: 24 bytes. An unsigned integer is one beyond int64. */
 typedef struct hr__doc {
     uint8_t type, number;
-    bool repeats;   /* an object that has a name twice */
     uint32_t count; /* of an array, of the members of an object; bytes of a string are in `size` */
     union {
         int64_t i;

@@ -4,7 +4,7 @@
 #include "serve/json.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct json_parser {
@@ -303,17 +303,29 @@ static hr_status parse_array(json_parser *j, hr__doc *out)
     }
 }
 
-/* Whether a name comes twice; small objects are compared pair by pair. */
-static bool names_repeat(const hr__doc *object)
+static int compare_names(const void *a, const void *b)
 {
-    const uint32_t names = object->count / 2;
-    if (names > 4096) return false; /* no model has so many inputs; the last word is with the lookup */
-    for (uint32_t a = 0; a < names; a++)
-        for (uint32_t b = a + 1; b < names; b++) {
-            const hr__doc *x = &object->is.items[2 * a], *y = &object->is.items[2 * b];
-            if (x->size == y->size && memcmp(x->is.text, y->is.text, x->size) == 0) return true;
-        }
-    return false;
+    const hr__doc *x = *(const hr__doc *const *)a, *y = *(const hr__doc *const *)b;
+    if (x->size != y->size) return x->size < y->size ? -1 : 1;
+    return memcmp(x->is.text, y->is.text, x->size);
+}
+
+/* Whether a name comes twice: the names sorted. */
+static hr_status check_names(json_parser *j, const hr__doc *object)
+{
+    enum { FEW = 64 };
+    const hr__doc *few[FEW], **names = few;
+    const uint32_t count = object->count / 2;
+    if (count > FEW) names = hr__memory_take(j->memory, count * sizeof *names);
+    if (!names) return json_memory(j);
+    for (uint32_t i = 0; i < count; i++) names[i] = &object->is.items[2 * i];
+    if (count > 1) qsort(names, count, sizeof *names, compare_names);
+    for (uint32_t i = 1; i < count; i++)
+        if (compare_names(&names[i - 1], &names[i]) == 0)
+            return hr__fault_set(j->fault, HR_INVALID_ARGUMENT,
+                                 "JSON Parse error: A name comes twice in the object that ends at offset: %zu",
+                                 (size_t)(j->p - j->begin));
+    return HR_OK;
 }
 
 static hr_status parse_object(json_parser *j, hr__doc *out)
@@ -343,11 +355,7 @@ static hr_status parse_object(json_parser *j, hr__doc *out)
     }
     out->type = HR__IS_OBJECT;
     HR_TRY(pop_items(j, from, out));
-    out->repeats = !j->options->lenient && names_repeat(out);
-    if (out->repeats)
-        return hr__fault_set(j->fault, HR_INVALID_ARGUMENT,
-                             "JSON Parse error: A name comes twice in the object that ends at offset: %zu",
-                             (size_t)(j->p - j->begin));
+    if (!j->options->lenient) HR_TRY(check_names(j, out));
     out->count /= 2;
     return HR_OK;
 }

@@ -472,6 +472,12 @@ static hr__model *model_of(hr__models *models, const char *name)
     m = hr_calloc(1, sizeof *m);
     if (!m) return NULL;
     m->models = models;
+    m->config = (hr__model_config){.name = hr_strdup(name), .base_path = hr_strdup(""), .platform = hr_strdup("")};
+    if (!m->config.name || !m->config.base_path || !m->config.platform) {
+        hr__config_clear(&m->config);
+        hr_free(m);
+        return NULL;
+    }
     hr__model **last = &models->first;
     while (*last) last = &(*last)->next;
     *last = m;
@@ -619,6 +625,7 @@ hr_status hr__models_set(hr__models *models, hr__model_config *configs, int coun
         if (st == HR_OK) uv_cond_wait(&models->changed, &models->lock);
     }
     if (st == HR_OK && failed && !models->opts->wait_forever) st = model_failed(failed, fault);
+    if (st == HR_OK && models->stop) st = hr__fault_set(fault, HR_UNAVAILABLE, "the server ends");
     if (st == HR_OK) models->started = true;
     if (st == HR_OK) st = set_all_labels(models, fault);
     uv_mutex_unlock(&models->lock);
@@ -660,13 +667,19 @@ static void free_model(hr__model *m)
     hr_free(m);
 }
 
-void hr__models_free(hr__models *models)
+void hr__models_end(hr__models *models)
 {
     if (!models) return;
     uv_mutex_lock(&models->lock);
     models->stop = true;
     uv_cond_broadcast(&models->changed);
     uv_mutex_unlock(&models->lock);
+}
+
+void hr__models_free(hr__models *models)
+{
+    if (!models) return;
+    hr__models_end(models);
     uv_thread_join(&models->thread);
     uv_mutex_lock(&models->lock);
     while (models->works) uv_cond_wait(&models->changed, &models->lock);

@@ -217,6 +217,7 @@ static bool drain(hr_server *server, double seconds)
 bool hr_server_stop(hr_server *server, double seconds)
 {
     if (!server) return true;
+    hr__models_end(server->models);
     end_config_thread(server);
     const bool whole = drain(server, seconds > 0 ? seconds : 0);
     hr__loops_stop(server->loops);

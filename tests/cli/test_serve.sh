@@ -110,6 +110,49 @@ it_speaks_tls_and_asks_for_a_key() {
     stop
 }
 
+it_serves_a_model_with_an_op_of_ones_own() {
+    [ -n "${OPS:-}" ] || return 0
+    local tensor='dtype: DT_FLOAT tensor_shape { dim { size: -1 } }'
+    mkdir -p zeroing/1
+    cat >zeroing/1/saved_model.pbtxt <<TEXT
+saved_model_schema_version: 1
+meta_graphs {
+  meta_info_def { tags: "serve" }
+  graph_def {
+    node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+           attr { key: "shape" value { shape { dim { size: -1 } } } } }
+    node { name: "y" op: "ZeroOut" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+  }
+  signature_def { key: "serving_default" value {
+    inputs { key: "x" value { name: "x:0" $tensor } } outputs { key: "y" value { name: "y:0" $tensor } }
+    method_name: "tensorflow/serving/predict" } }
+}
+TEXT
+    start serve --op_library="$OPS" --model_name=zeroing --model_base_path=zeroing --rest_api_port=0 --no_grpc \
+        --port_file=ports --enable_batching=false
+    wait_until test -e ports
+    url=http://127.0.0.1:$(sed 's/.*"rest": \([0-9]*\).*/\1/' ports)
+    ask /v1/models/zeroing:predict -d '{"instances": [3, 4, 5]}'
+    ends_with 200
+    prints '{"predictions":[3.0,0.0,0.0]}'
+    stop
+    headrace serve --model_name=zeroing --model_base_path=zeroing --rest_api_port=0 --no_grpc
+    ends_with 1
+    says ZeroOut
+}
+
+it_shows_its_page_in_a_browser() {
+    command -v chromium >/dev/null || return 0
+    words 1 cat 7
+    serve
+    timeout 60 chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=4000 --user-data-dir=browser \
+        --dump-dom "$url/" >page.html 2>/dev/null || fail "chromium"
+    rm -rf browser
+    grep -q '<td>words</td>' page.html || fail "expected the model in the page"
+    grep -q '<td>in: word</td>' page.html || fail "expected its signature in the page"
+    stop
+}
+
 it_says_what_is_wrong() {
     headrace serve
     refused 2 'expected either --model_base_path or --model_config_file'
