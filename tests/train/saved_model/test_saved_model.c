@@ -375,6 +375,94 @@ static void sparse_tensors_go_in_and_come_out(void **state)
     hr_saved_model_unref(loaded);
 }
 
+/* ---- ops of one's own ---- */
+
+HR_UNARY(twice, x + x, floats)
+static const hr_graph_op twice_op = HR_SAME_SHAPE_OP("Example>Twice", 0, .3, .inputs = "x:T", .outputs = "y:T",
+                                                     .attrs = "T:type", .kernels = HR_KERNELS(twice, floats));
+
+static void use_twice(hr_graph *g, void *user)
+{
+    ++*(int *)user;
+    hr_graph_use(g, &twice_op);
+}
+
+static void ops_of_ones_own_are_known_before_the_file_is_read(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_saved_model_writer *w;
+    hr_saved_model *loaded;
+    int used = 0;
+    hr_graph *g = hr_graph_new();
+    hr_graph_use(g, &twice_op);
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1), .name = "x");
+    const hr_node y = hr_new_node(g, "Example>Twice", HR_INPUTS(x));
+    hr_session *s = hr_session_new(g, .workers = &(int){0});
+    assert_ok(hr_saved_model_writer_open("model", &w, &err), &err);
+    assert_ok(
+        hr_saved_model_writer_add(
+            w, s, &err, HR_SAVED_SIGNATURES({HR_SAVED_INPUTS(HR_SAVED("x", x)), HR_SAVED_OUTPUTS(HR_SAVED("y", y))})),
+        &err);
+    assert_ok(hr_saved_model_writer_commit(w, &err), &err);
+    hr_session_free(s);
+    hr_graph_free(g);
+    assert_status(hr_saved_model_load("model", &loaded, &err), HR_NOT_FOUND);
+    assert_string_equal(err.kind, "graph.op");
+    assert_ok(hr_saved_model_load("model", &loaded, &err, .use = use_twice, .user = &used), &err);
+    assert_int_equal(used, 1);
+    const hr_named_tensor in = {"x", hr_tensor_of(HR_FLOAT, HR_SHAPE(1), (float[]){3})};
+    hr_named_tensor out = {.name = "y"};
+    assert_ok(hr_saved_model_run(loaded, NULL, &in, 1, &out, 1, &err), &err);
+    assert_near(*(const float *)out.value.data, 6, 1e-6);
+    hr_tensor_clear(&out.value);
+    hr_saved_model_unref(loaded);
+}
+
+/* What a loader runs after the variables have their values: by a signature, or by either collection. */
+static void each_kind_of_initializer_is_run(void **state)
+{
+    (void)state;
+    static const char *const says[] = {
+        "signature_def { key: '__saved_model_init_op' value { outputs { key: '__saved_model_init_op' value { name: "
+        "'set' "
+        "} } } }",
+        "collection_def { key: 'saved_model_main_op' value { node_list { value: 'set' } } }",
+        "collection_def { key: 'legacy_init_op' value { node_list { value: 'set' } } }",
+        "collection_def { key: 'saved_model_main_op' value { node_list { value: 'none' } } }",
+    };
+    static const char *const graph =
+        "saved_model_schema_version: 1 meta_graphs { meta_info_def { tags: 'serve' } graph_def { node { name: 'v' op: "
+        "'VarHandleOp' attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'shape' value { shape { } } } } node "
+        "{ "
+        "name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'value' value { tensor { "
+        "dtype: "
+        "DT_INT32 tensor_shape { } int_val: 7 } } } } node { name: 'set' op: 'AssignVariableOp' input: 'v' input: 'c' "
+        "attr { key: 'dtype' value { type: DT_INT32 } } } node { name: 'y' op: 'ReadVariableOp' input: 'v' attr { key: "
+        "'dtype' value { type: DT_INT32 } } } } signature_def { key: 'serving_default' value { outputs { key: 'y' "
+        "value { "
+        "name: 'y:0' dtype: DT_INT32 } } } } ";
+    mkdir("model", 0777);
+    for (int i = 0; i < 4; i++) {
+        hr_error err;
+        hr_saved_model *loaded;
+        char text[2000];
+        snprintf(text, sizeof text, "%s %s }", graph, says[i]);
+        write_file("model/saved_model.pbtxt", text, strlen(text));
+        if (i == 3) {
+            assert_status(hr_saved_model_load("model", &loaded, &err), HR_INVALID_ARGUMENT);
+            assert_string_equal(err.kind, "savedmodel.node");
+            break;
+        }
+        assert_ok(hr_saved_model_load("model", &loaded, &err), &err);
+        hr_named_tensor out = {.name = "y"};
+        assert_ok(hr_saved_model_run(loaded, NULL, NULL, 0, &out, 1, &err), &err);
+        assert_int_equal(*(const int32_t *)out.value.data, 7);
+        hr_tensor_clear(&out.value);
+        hr_saved_model_unref(loaded);
+    }
+}
+
 /* ---- what a model may not do ---- */
 
 /* Writes a model with one output and no input but `x`. */
@@ -709,6 +797,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(inputs_are_those_of_the_signature, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(signatures_keep_to_their_methods, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(sparse_tensors_go_in_and_come_out, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(ops_of_ones_own_are_known_before_the_file_is_read, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(each_kind_of_initializer_is_run, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(nodes_read_below_the_folder_alone, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(nodes_write_nothing, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(links_out_of_the_folder_are_refused, enter_folder, leave_folder),
