@@ -81,6 +81,10 @@ class Models(unittest.TestCase):
         np.testing.assert_allclose(model.predict(x, verbose=0)[:, 0], predictions, atol=1e-5)
         np.testing.assert_allclose(self.fit(model, x, y), losses, rtol=1e-4)
         self.assertEqual(tf.train.latest_checkpoint(folder), ours)
+        serve = tf.saved_model.load(ours + ".saved").signatures["serving_default"]
+        names = sorted(serve.structured_input_signature[1])
+        (result,) = serve(**{name: tf.constant(of) for name, of in zip(names, x)}).values()
+        np.testing.assert_allclose(result.numpy()[:, 0], predictions, atol=1e-5)
 
         model, x, y = self.made(make, name)
         self.fit(model, x, y)

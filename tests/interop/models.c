@@ -2,7 +2,8 @@
  *
  *     interop_models save|load MODEL OPTIMIZER PREFIX
  *
- * Both print the predictions of the model as it is in the file, then the losses of two further epochs. */
+ * Both print the predictions of the model as it is in the file, then the losses of two further epochs. What is saved is also
+ * a SavedModel, PREFIX.saved. */
 #include <headrace/models.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,6 +125,9 @@ static hr_status run(hr_model *m, const data *d, bool save, const char *prefix, 
     if (save) HR_TRY(hr_save_weights(m, prefix, err)); /* is replaced below */
     if (save) HR_TRY(train(m, d, false, err));
     HR_TRY(save ? hr_save_weights(m, prefix, err) : hr_load_weights(m, prefix, err));
+    char folder[512];
+    (void)snprintf(folder, sizeof folder, "%s.saved", prefix);
+    if (save) HR_TRY(hr_save_model(m, folder, err));
     HR_TRY(predict(m, d, err));
     return train(m, d, true, err);
 }

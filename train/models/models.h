@@ -382,6 +382,11 @@ HR_API hr_status hr_load_weights_with(hr_model *m, const char *path, hr_error *e
 #define hr_load_weights(...)                                                                                           \
     HR_CALL3_(hr_load_weights_with, hr_load_weights_opts, __VA_ARGS__, .struct_size = sizeof(hr_load_weights_opts))
 
+/* Writes a SavedModel for predictions, as hr_saved_model_writer does: TensorFlow, TensorFlow Serving and
+ * `headrace serve` run its signature "serving_default", which has the names of the model's inputs and outputs. It has the
+ * weights, but neither layers nor an optimizer: for those there is hr_save_weights. */
+HR_API hr_status hr_save_model(hr_model *m, const char *folder, hr_error *err);
+
 /* ---- below ---- */
 
 /* The graph of predictions, its placeholders and results, and the session with the weights: for what models do not do.

@@ -113,7 +113,7 @@ golden_result keras_files(golden_case *c)
     if (result == GOLDEN_AGREES) result = compare_files(c, m);
     const cJSON *expect = golden_get(c->json, "expect");
     if (result == GOLDEN_AGREES && golden_get(expect, "saved_model_variables"))
-        result = golden_not_built(c, "SavedModels of models");
+        result = golden_not_built(c, "SavedModels with the functions, keys and graph of objects of Keras");
     hr_model_free(m);
     return result;
 }
