@@ -71,7 +71,7 @@ static hr_status add_loss(hr__compiled *c, const hr_output_loss *given, hr_error
     if (!l) return hr_no_memory(err, "a loss");
     *place = l;
     l->o = *given;
-    const bool copied = copy_text(&l->o.output) & copy_text(&l->o.loss);
+    const bool output = copy_text(&l->o.output), loss = copy_text(&l->o.loss), copied = output && loss;
     hr_keras_loss_opts *o = &l->o.options;
     *o = HR_OPTIONS(hr_keras_loss_opts, &given->options);
     o->name = NULL;
@@ -99,7 +99,8 @@ static bool metric_asks_loss(const char *name)
 static hr_status copy_metric(hr__metric *x, const hr_output_metric *given, hr_error *err)
 {
     x->o = *given;
-    const bool copied = copy_text(&x->o.output) & copy_text(&x->o.metric) & copy_text(&x->o.key);
+    const bool output = copy_text(&x->o.output), metric = copy_text(&x->o.metric), key = copy_text(&x->o.key);
+    const bool copied = output && metric && key;
     hr_metric_opts *o = &x->o.options;
     *o = HR_OPTIONS(hr_metric_opts, &given->options);
     o->name = NULL;

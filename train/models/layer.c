@@ -21,7 +21,7 @@ typedef struct placing {
     } constrained[LAYER_CONSTRAINTS];
     int constraints;
     struct {
-        char scope[128]; /* within the layer's own */
+        char scope[LAYER_TEXT / 2]; /* within the layer's own */
         char name[64];
     } attribute[LAYER_ATTRIBUTES];
     int attributes;
@@ -251,12 +251,15 @@ void hr_layer_attribute(hr_layer_call *c, const char *scope, const char *attribu
 {
     placing *p = placing_of(c);
     if (!p->recording) return;
-    if (p->attributes == LAYER_ATTRIBUTES) {
-        hr_layer_fail(c, "models.layer", "expected at most %d attributes", LAYER_ATTRIBUTES);
+    const size_t size = strlen(scope), name = strlen(attribute);
+    if (p->attributes == LAYER_ATTRIBUTES || size >= sizeof p->attribute->scope || name >= sizeof p->attribute->name) {
+        hr_layer_fail(c, "models.layer",
+                      "attribute \"%.60s\" of scope \"%.60s\": expected at most %d attributes, and shorter names",
+                      attribute, scope, LAYER_ATTRIBUTES);
         return;
     }
-    (void)snprintf(p->attribute[p->attributes].scope, sizeof p->attribute->scope, "%s", scope);
-    (void)snprintf(p->attribute[p->attributes++].name, sizeof p->attribute->name, "%s", attribute);
+    memcpy(p->attribute[p->attributes].scope, scope, size + 1);
+    memcpy(p->attribute[p->attributes++].name, attribute, name + 1);
 }
 
 static const char *layer_attribute_of(const placing *p, const char *scope, size_t size)
