@@ -4,6 +4,7 @@
  * them. One lock guards everything; nobody does anything long under it. */
 #include "serve/version.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -309,6 +310,9 @@ static void unload_version(hr__version *v)
 {
     hr__models *models = v->model->models;
     models->calls->unload(v);
+#ifdef __GLIBC__
+    malloc_trim(0); /* what the model took goes back to the system */
+#endif
     uv_mutex_lock(&models->lock);
     v->state = HR__ENDED;
     v->stale = v->busy = false;
