@@ -17,7 +17,7 @@ int main(void)
     hr_compile(m, .optimizer = hr_sgd(0.01f), .loss = "mean_squared_error");
     const hr_history *h = hr_fit(m, hr_from_tensor_slices(points, NULL, 2), .epochs = 500);
     if (h && hr_predict_on_batch(m, &asked, NULL, 1, &y) == HR_OK)
-        printf("loss %.5f; y of 10 is %.2f\n", hr_history_last(h, "loss"), (double)*(const float *)y.data);
+        printf("loss %.5f, y of 10 is %.2f\n", hr_history_last(h, "loss"), (double)*(const float *)y.data);
     else
         fprintf(stderr, "%s\n", hr_model_error(m)->text);
     hr_tensor_clear(&y);

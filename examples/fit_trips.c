@@ -56,7 +56,7 @@ int main(int argc, char **argv)
                .metric_list = HR_METRICS({.output = "tip", .metric = "AUC"}));
     const hr_history *h = hr_fit(m, trips(argv[1]), .epochs = 5);
     if (h)
-        printf("fares: mean squared error %.1f; tips: AUC %.3f\n", hr_history_last(h, "fare_loss"),
+        printf("fares: mean squared error %.1f, tips: AUC %.3f\n", hr_history_last(h, "fare_loss"),
                hr_history_last(h, "tip_auc"));
     else
         fprintf(stderr, "%s\n", hr_model_error(m)->text);

@@ -6,8 +6,8 @@ set(others hr_graph_node hr_average_of hr_average_of_with hr_node_input hr_node_
     hr_function_input_at hr_function_output_at hr_tensor_array_of hr_feature_values hr_feature_row_splits
     hr_feature_step_splits hr_label hr_spec_predicted hr_node_fail hr_failed_node hr_const_ints hr_const_number hr_gradient_zeros
     hr_gradient_unbroadcast hr_target hr_node_copy hr_unary_node hr_binary_node hr_ternary_node hr_node_of_lists hr_node_value hr_list_reserved_like hr_activation_fn hr_rnn_fn
-    hr_layer_weight hr_layer_weight_with hr_layer_state hr_layer_inner hr_layer_fail hr_model_input_node hr_model_output_node
-    hr_schedule_fn hr_loss_fn)
+    hr_layer_shape hr_layer_inner hr_layer_inner_with hr_layer_weight hr_layer_weight_with hr_layer_state hr_layer_fail hr_model_input_node hr_model_output_node
+    hr_schedule_fn hr_loss_fn hr_lambda_fn)
 set(kits "^hr_(backward|rewrite|minimizer|optimizer)_")
 
 file(MAKE_DIRECTORY ${WORK})

@@ -41,9 +41,16 @@ static void serving_input_clear(hr_serving_input *in)
     }
 }
 
+/* Only an export makes such a call. */
+static hr_status serving_call_is_there(const hr_serving_call *call, hr_error *err)
+{
+    if (call && call->graph && call->input) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.serving", "serving: expected the call of an export, got NULL");
+}
+
 hr_features *hr_parsing_serving_input(const hr_serving_call *call, void *user, hr_error *err)
 {
-    (void)err;
+    if (serving_call_is_there(call, err) != HR_OK) return NULL;
     const hr_node examples = hr_placeholder(call->graph, HR_STRING, HR_SHAPE(-1), .name = "input_example_tensor");
     hr_serving_receive(call->input, NULL, HR_SAVED("examples", examples));
     return hr_features_from_examples_with(examples, call->columns, user);
@@ -65,6 +72,7 @@ hr_features *hr_raw_serving_input(const hr_serving_call *call, void *user, hr_er
 {
     hr_parse_spec *spec = NULL;
     (void)user;
+    if (serving_call_is_there(call, err) != HR_OK) return NULL;
     if (hr_make_parse_example_spec(call->columns, &spec, err) != HR_OK) return NULL;
     hr_given_feature *given = hr_calloc((size_t)spec->features + 1, sizeof *given);
     hr_features *f = NULL;

@@ -10,8 +10,8 @@
 enum { LAYER_CONSTRAINTS = 16, LAYER_ATTRIBUTES = 16, LAYER_TEXT = 512 };
 
 /* A call with what only the library knows of it. */
-typedef struct placing {
-    hr_layer_call call;                         /* first, so that the kit finds the rest */
+typedef struct hr_layer_placing {
+    hr_layer_call call;
     hr_layer *owner;                            /* has the variables: of a layer within another one, that one */
     char around[LAYER_TEXT], scope[LAYER_TEXT]; /* the scopes around the layer's own, and that */
     bool recording;                             /* the first call: its variables are noted */
@@ -27,7 +27,7 @@ typedef struct placing {
     int attributes;
 } placing;
 
-static placing *placing_of(hr_layer_call *c) { return (placing *)(void *)c; }
+static placing *placing_of(hr_layer_call *c) { return c ? c->placing : NULL; }
 
 void *hr__list_add(void *list, size_t size)
 {
@@ -203,12 +203,13 @@ void hr_layer_freeze(hr_layer *layer, bool frozen)
 
 /* ---- for kinds ---- */
 
-const char *hr_layer_scope(const hr_layer_call *c) { return ((const placing *)(const void *)c)->scope; }
+const char *hr_layer_scope(const hr_layer_call *c) { return c && c->placing ? c->placing->scope : ""; }
 
 hr_node hr_layer_fail(hr_layer_call *c, const char *kind, const char *format, ...)
 {
     char text[LAYER_TEXT];
     va_list args;
+    if (!c || !format) return (hr_node){0};
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
@@ -224,6 +225,7 @@ static hr_dtype layer_type(const hr_layer_call *c)
 hr_node hr_layer_weight_with(hr_layer_call *c, const char *name, hr_shape shape, const hr_layer_weight_opts *opts)
 {
     const hr_layer_weight_opts o = HR_OPTIONS(hr_layer_weight_opts, opts);
+    if (!placing_of(c) || !name) return hr_layer_fail(c, "models.argument", "a weight: expected a name, got NULL");
     hr_variable_scope(c->graph, hr_layer_scope(c));
     const int before = hr_graph_variables(c->graph);
     const hr_node weight = hr_get_variable(c->graph, name, layer_type(c), shape, .initializer = o.initializer,
@@ -238,7 +240,7 @@ hr_node hr_layer_weight_with(hr_layer_call *c, const char *name, hr_shape shape,
 void hr_layer_constrain(hr_layer_call *c, const char *name, hr_constraint constraint)
 {
     placing *p = placing_of(c);
-    if (!p->recording || !constraint.apply) return;
+    if (!p || !name || !p->recording || !constraint.apply) return;
     if (p->constraints == LAYER_CONSTRAINTS) {
         hr_layer_fail(c, "models.layer", "expected at most %d weights with a constraint", LAYER_CONSTRAINTS);
         return;
@@ -250,7 +252,7 @@ void hr_layer_constrain(hr_layer_call *c, const char *name, hr_constraint constr
 void hr_layer_attribute(hr_layer_call *c, const char *scope, const char *attribute)
 {
     placing *p = placing_of(c);
-    if (!p->recording) return;
+    if (!p || !scope || !attribute || !p->recording) return;
     const size_t size = strlen(scope), name = strlen(attribute);
     if (p->attributes == LAYER_ATTRIBUTES || size >= sizeof p->attribute->scope || name >= sizeof p->attribute->name) {
         hr_layer_fail(c, "models.layer",
@@ -306,6 +308,7 @@ static hr_status layer_note(const placing *p, const hr_variable_info *variable, 
 hr_node hr_layer_state(hr_layer_call *c, const char *name, hr_dtype dtype, hr_shape shape)
 {
     placing *p = placing_of(c);
+    if (!placing_of(c) || !name) return hr_layer_fail(c, "models.argument", "a state: expected a name, got NULL");
     hr_variable_scope(c->graph, p->scope);
     const hr_node state =
         hr_get_variable(c->graph, name, dtype, shape, .initializer = hr_zeros(), .not_trainable = true);
@@ -316,8 +319,15 @@ hr_node hr_layer_state(hr_layer_call *c, const char *name, hr_dtype dtype, hr_sh
     return state;
 }
 
-void hr_layer_update(hr_layer_call *c, hr_node op) { hr_add_to_collection(c->graph, "update_ops", op); }
-void hr_layer_loss(hr_layer_call *c, hr_node loss) { hr_add_to_collection(c->graph, "regularization_losses", loss); }
+void hr_layer_update(hr_layer_call *c, hr_node op)
+{
+    if (c) hr_add_to_collection(c->graph, "update_ops", op);
+}
+
+void hr_layer_loss(hr_layer_call *c, hr_node loss)
+{
+    if (c) hr_add_to_collection(c->graph, "regularization_losses", loss);
+}
 
 hr_node hr_layer_shape(hr_node x, hr_shape shape)
 {
@@ -450,6 +460,9 @@ hr_node hr_layer_inner_with(hr_layer_call *c, const hr_layer *inner, const hr_no
     static const hr_node no_masks[HR_MAX_LAYER_INPUTS];
     const hr_layer_inner_opts o = HR_OPTIONS(hr_layer_inner_opts, opts);
     placing *outer = placing_of(c);
+    if (!outer || !inner || !input || inputs < 1 || inputs > HR_MAX_LAYER_INPUTS)
+        return hr_layer_fail(c, "models.inputs", "a layer within: expected it and 1 to %d inputs, got %d",
+                             HR_MAX_LAYER_INPUTS, inner && input ? inputs : 0);
     placing p = {.call = {.graph = c->graph,
                           .layer = inner,
                           .config = inner->config,
@@ -461,6 +474,7 @@ hr_node hr_layer_inner_with(hr_layer_call *c, const hr_layer *inner, const hr_no
                           .direction = o.direction},
                  .owner = outer->owner,
                  .recording = outer->recording};
+    p.call.placing = &p;
     (void)snprintf(p.scope, sizeof p.scope, "%s", o.name ? o.name : outer->scope);
     if (o.name) hr_variable_scope(c->graph, outer->scope);
     const hr_node result = layer_run_whole(&p);
@@ -470,6 +484,7 @@ hr_node hr_layer_inner_with(hr_layer_call *c, const hr_layer *inner, const hr_no
         (void)snprintf(scope, sizeof scope, "%s%s%s", o.name ? o.name : "", o.name ? "/" : "", p.attribute[i].scope);
         hr_layer_attribute(c, scope, p.attribute[i].name);
     }
+    p.call.placing = NULL;
     if (o.made) *o.made = p.call;
     return result;
 }
@@ -506,6 +521,7 @@ int hr__layer_place(hr_layer *layer, hr_graph *g, const hr__at *inputs, int coun
                           .frozen = layer->frozen_now},
                  .owner = layer,
                  .recording = !layer->called && !layer->model};
+    p.call.placing = &p;
     for (int i = 0; i < count; i++) {
         nodes[i] = inputs[i].node;
         masks[i] = inputs[i].mask;

@@ -62,6 +62,7 @@ hr_status hr__weights_ready(hr_model *m, hr_error *err)
 hr_status hr_get_weight(hr_model *m, int i, hr_tensor *out, hr_error *err)
 {
     weight_find f;
+    if (!out) return hr_fail(err, HR_INVALID_ARGUMENT, "models.argument", "get_weight: expected a place, got NULL");
     *out = (hr_tensor){0};
     HR_TRY(hr__weights_ready(m, err));
     if (!weight_at(m, i, &f))

@@ -92,8 +92,8 @@ static void files_that_are_written_out_are_read(void **state)
         "[type.googleapis.com/a.B] { }",
         "[type.googleapis.com/tensorflow.AssetFileDef",
         "[type.googleapis.com/tensorflow.AssetFileDef] 3",
-        "[type.googleapis.com/tensorflow.AssetFileDef] { } [type.googleapis.com/tensorflow.AssetFileDef] { filename: "
-        "'a' }",
+        ("[type.googleapis.com/tensorflow.AssetFileDef] { } [type.googleapis.com/tensorflow.AssetFileDef] { filename: "
+         "'a' }"),
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char text[400];

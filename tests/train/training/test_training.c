@@ -459,8 +459,8 @@ static void heads_have_their_options(void **state)
         "logistic_regression",
         "{logistic_regression: }",
         "[{binary_class: {label: late}}]",
-        "[{binary_class: {name: a, label: late, class_weights: {0: 2}}}, {regression: {label: hour, head_weight: "
-        "0.5}}]",
+        ("[{binary_class: {name: a, label: late, class_weights: {0: 2}}}, {regression: {label: hour, head_weight: "
+         "0.5}}]"),
     };
     char text[8192], head[256];
     edited(text, sizeof text, model, "dnn_linear_combined_classifier", "dnn_linear_combined_estimator");
