@@ -253,6 +253,7 @@ static void pool_thread(void *user)
 {
     hr__pool *pool = user;
     hr__task *tasks[MOST_TASKS];
+    hr__no_broken_pipes();
     uv_mutex_lock(&pool->lock);
     while (!pool->stop || pool->first) {
         if (!pool->first || pool->running >= pool->slots) {

@@ -272,6 +272,7 @@ static void closed(rpc_call *c)
 static void grpc_thread(void *user)
 {
     hr__grpc *grpc = user;
+    hr__no_broken_pipes();
     for (;;) {
         const grpc_event event = grpc_completion_queue_next(grpc->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
         if (event.type == GRPC_QUEUE_SHUTDOWN) return;

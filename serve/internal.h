@@ -32,6 +32,8 @@ void *hr__memory_take(hr__pool_memory *memory, size_t size); /* aligned to 16; N
 void hr__memory_free(hr__pool_memory *memory);
 
 uint64_t hr__serve_now(void); /* nanoseconds, monotonic */
+/* For each thread that writes to clients or pipes: one that has gone is an error of the write, and no signal. */
+void hr__no_broken_pipes(void);
 
 /* ---- metrics ---- */
 

@@ -94,6 +94,7 @@ static void loop_after(uv_check_t *check)
 static void loop_thread(void *user)
 {
     hr__loop *loop = user;
+    hr__no_broken_pipes();
     uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
 

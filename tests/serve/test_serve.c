@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <uv.h>
 #include <zlib.h>
@@ -441,6 +442,31 @@ static void clients_that_leave_disturb_nobody(void **state)
     assert_true(hr_server_stop(server, 10));
 }
 
+/* On a Unix socket a write to a client that has gone fails at once, with a signal for who does not ward it off. */
+static void clients_that_leave_before_their_answer_are_no_signal(void **state)
+{
+    (void)state;
+    const int none = -1;
+    hr_server *server = ADDER_SERVER(.rest_threads = 1, .rest_api_port = &none, .rest_socket = "socket");
+    static const char health[] = "GET /healthz HTTP/1.1\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n";
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "socket"};
+    for (int i = 0; i < 50; i++) {
+        const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+        client_send(fd, health, sizeof health - 1);
+        close(fd);
+    }
+    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    client_send(fd, whole, sizeof whole - 1);
+    client_answer a = client_receive(fd, NULL, NULL, false);
+    assert_int_equal(a.status, 200);
+    client_answer_clear(&a);
+    close(fd);
+    assert_true(hr_server_stop(server, 5));
+    assert_int_equal(access("socket", F_OK), -1);
+}
+
 /* ---- versions ---- */
 
 /* Asks again and again, on one connection. The answer must be x + 1 or x + 2. */
@@ -754,6 +780,7 @@ int main(void)
         cmocka_unit_test_setup(batches_follow_a_parameters_file, begin),
         cmocka_unit_test_setup(requests_under_way_are_answered_at_the_end, begin),
         cmocka_unit_test_setup(clients_that_leave_disturb_nobody, begin),
+        cmocka_unit_test_setup(clients_that_leave_before_their_answer_are_no_signal, begin),
         cmocka_unit_test_setup(versions_change_under_load_without_a_failed_request, begin),
         cmocka_unit_test_setup(a_version_that_fails_to_load_is_tried_when_it_changes, begin),
         cmocka_unit_test_setup(configs_are_read_again_and_labels_move, begin),
