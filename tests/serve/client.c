@@ -1,6 +1,7 @@
 #include "tests/serve/client.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ bool client_send(int fd, const char *bytes, size_t size)
 {
     while (size) {
         const ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
         if (sent <= 0) return false;
         bytes += sent;
         size -= (size_t)sent;
@@ -54,7 +56,9 @@ static bool read_more(int fd, char **all, size_t *size)
     char *bigger = realloc(*all, *size + (64 << 10) + 1);
     if (!bigger) return false;
     *all = bigger;
-    const ssize_t got = recv(fd, *all + *size, 64 << 10, 0);
+    ssize_t got = -1;
+    do got = recv(fd, *all + *size, 64 << 10, 0); /* with a time-out a signal, as a fuzzer's alarm, ends it */
+    while (got < 0 && errno == EINTR);
     if (got <= 0) return false;
     *size += (size_t)got;
     (*all)[*size] = 0;
