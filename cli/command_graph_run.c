@@ -128,28 +128,10 @@ static hr_status run_often(const command_call *call, graph_run *r, hr_error *err
 static hr_status print_results(const graph_run *r, bool json, hr_error *err)
 {
     text_buffer text = {0};
-    char shape[256];
     if (json) text_byte(&text, '{');
-    for (int i = 0; i < r->fetches; i++) {
-        const hr_tensor *t = &r->out[i];
-        const hr_view name = {r->name[i], (int64_t)strlen(r->name[i])};
-        if (json && i > 0) text_add(&text, ", ");
-        if (json)
-            text_quoted(&text, name);
-        else
-            text_add(&text, r->name[i]);
-        text_add(&text, json ? ": " : " ");
-        if (!json) text_add(&text, hr_dtype_name(t->dtype));
-        if (!json) text_add(&text, hr_shape_text(t->shape, shape, sizeof shape));
-        if (!json) text_add(&text, " ");
-        text_graph_value(&text, t);
-        if (!json) text_byte(&text, '\n');
-    }
+    for (int i = 0; i < r->fetches; i++) text_named_value(&text, r->name[i], &r->out[i], json, i == 0);
     if (json) text_add(&text, "}\n");
-    hr_status st = text.failed ? hr_no_memory(err, "the results") : HR_OK;
-    if (st == HR_OK && text.size > 0 && fwrite(text.data, 1, text.size, stdout) != text.size) st = output_error(err);
-    text_free(&text);
-    return st;
+    return print_values(&text, err);
 }
 
 static int fetch_named(const graph_run *r, const char *name)

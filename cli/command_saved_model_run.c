@@ -41,28 +41,11 @@ static hr_status prepare_run(const command_call *call, model_run *r, hr_error *e
 static hr_status print_outputs(const model_run *r, bool json, hr_error *err)
 {
     text_buffer text = {0};
-    char shape[256];
     if (json) text_byte(&text, '{');
-    for (int i = 0; i < r->outputs; i++) {
-        const hr_tensor *t = &r->out[i];
-        const char *name = hr_predictor_output(r->predictor, i)->key;
-        if (json && i > 0) text_add(&text, ", ");
-        if (json)
-            text_quoted(&text, (hr_view){name, (int64_t)strlen(name)});
-        else
-            text_add(&text, name);
-        text_add(&text, json ? ": " : " ");
-        if (!json) text_add(&text, hr_dtype_name(t->dtype));
-        if (!json) text_add(&text, hr_shape_text(t->shape, shape, sizeof shape));
-        if (!json) text_add(&text, " ");
-        text_graph_value(&text, t);
-        if (!json) text_byte(&text, '\n');
-    }
+    for (int i = 0; i < r->outputs; i++)
+        text_named_value(&text, hr_predictor_output(r->predictor, i)->key, &r->out[i], json, i == 0);
     if (json) text_add(&text, "}\n");
-    hr_status st = text.failed ? hr_no_memory(err, "the results") : HR_OK;
-    if (st == HR_OK && text.size > 0 && fwrite(text.data, 1, text.size, stdout) != text.size) st = output_error(err);
-    text_free(&text);
-    return st;
+    return print_values(&text, err);
 }
 
 /* "OUT/NAME.npy" for each output; '_' replaces slashes of names. */

@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -458,3 +459,31 @@ static int64_t text_level(text_buffer *out, const hr_tensor *t, int level, int64
 }
 
 void text_graph_value(text_buffer *out, const hr_tensor *value) { text_level(out, value, 0, 0); }
+
+void text_named_value(text_buffer *out, const char *name, const hr_tensor *value, bool json, bool first)
+{
+    char shape[256];
+    if (json) {
+        if (!first) text_add(out, ", ");
+        text_quoted(out, (hr_view){name, (int64_t)strlen(name)});
+        text_add(out, ": ");
+        text_graph_value(out, value);
+        return;
+    }
+    text_add(out, name);
+    text_byte(out, ' ');
+    text_add(out, hr_dtype_name(value->dtype));
+    text_add(out, hr_shape_text(value->shape, shape, sizeof shape));
+    text_byte(out, ' ');
+    text_graph_value(out, value);
+    text_byte(out, '\n');
+}
+
+hr_status print_values(text_buffer *text, hr_error *err)
+{
+    hr_status st = text->failed ? hr_no_memory(err, "the results") : HR_OK;
+    if (st == HR_OK && text->size > 0 && fwrite(text->data, 1, text->size, stdout) != text->size)
+        st = output_error(err);
+    text_free(text);
+    return st;
+}

@@ -1,4 +1,4 @@
-/* Tensors on the command line of `headrace graph run`: as JSON, or in files of numpy. */
+/* Tensors on the command line of `headrace graph run` and `headrace saved-model run`: as JSON, or in files of numpy. */
 #ifndef GRAPH_VALUES_H
 #define GRAPH_VALUES_H
 
@@ -9,6 +9,10 @@
 hr_status read_graph_value(const char *text, hr_dtype dtype, hr_tensor *out, hr_error *err);
 /* As JSON; numbers that are not finite are null. */
 void text_graph_value(text_buffer *out, const hr_tensor *value);
+/* A line "name float32[2] [1, 2]", or `"name": [1, 2]` within an object; the first member has no comma before it. */
+void text_named_value(text_buffer *out, const char *name, const hr_tensor *value, bool json, bool first);
+/* Prints the text and frees it. */
+hr_status print_values(text_buffer *text, hr_error *err);
 /* A file of numpy: version 1.0, little-endian, in C order. */
 hr_status write_npy(const char *path, const hr_tensor *value, hr_error *err);
 

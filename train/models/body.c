@@ -38,11 +38,11 @@ void hr__body_unref(hr__body *b)
 
 /* ---- names ---- */
 
-/* The class in snake case, as Keras makes it: "PReLU" is p_re_lu, "Conv1DTranspose" conv1d_transpose. */
-static void body_snake(const char *class, char out[BODY_NAME])
+/* "PReLU" is p_re_lu, "Conv1DTranspose" conv1d_transpose. */
+void hr__snake_case(const char *class, char *out, size_t size)
 {
     size_t n = 0;
-    for (size_t i = 0; class[i] && n < BODY_NAME - 3; i++) {
+    for (size_t i = 0; class[i] && n + 2 < size; i++) {
         const unsigned char c = (unsigned char)class[i], next = (unsigned char)class[i + 1];
         if (i > 0 && isupper(c) && (islower(next) || isdigit(next) || islower((unsigned char)class[i - 1])))
             out[n++] = '_';
@@ -68,7 +68,7 @@ static hr_status body_give_name(hr__body *b, hr_layer *layer, hr_error *err)
     if (layer->input)
         (void)snprintf(base, sizeof base, "input");
     else
-        body_snake(layer->kind->name, base);
+        hr__snake_case(layer->kind->name, base, sizeof base);
     (void)snprintf(name, sizeof name, "%s", base);
     for (int i = 1; layer->input || body_has(b, name); i++) {
         (void)snprintf(name, sizeof name, "%s_%d", base, i);

@@ -1,4 +1,5 @@
 /* A callback: its kind, and a state of its own. */
+#include "base/constructor.h"
 #include "base/descriptor.h"
 #include "train/models/models_internal.h"
 
@@ -24,15 +25,7 @@ static const hr__descriptor_kind callback_kinds = {
 };
 
 /* What stands in for a callback that there is no memory for. */
-static hr_callback lost = {.refused = {.code = HR_RESOURCE_EXHAUSTED,
-                                       .kind = "memory",
-                                       .record = -1,
-                                       .line = -1,
-                                       .offset = -1,
-                                       .length = -1,
-                                       .compressed_offset = -1,
-                                       .column = -1,
-                                       .text = "no memory for a callback"}};
+static hr_callback lost = {.refused = HR__NO_MEMORY_FOR("a callback")};
 
 /* What the state owns is freed with it, also where the callback cannot be made. */
 static hr_callback *callback_lost(const hr_callback_kind *kind, const void *state)
@@ -163,4 +156,36 @@ hr_status hr__callbacks_restore(hr_callback_list callbacks, hr_bundle *from, hr_
 void hr__callbacks_free(hr_callback_list callbacks)
 {
     for (int i = 0; i < callbacks.count; i++) hr_callback_free(callbacks.callback[i]);
+}
+
+/* ---- numbers of a state ---- */
+
+hr_status hr_callback_save_numbers(hr_bundle_writer *to, const char *prefix, const double *numbers, int count,
+                                   hr_error *err)
+{
+    char name[256];
+    if (!to || !prefix || !numbers || count < 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "models.argument", "callback: expected numbers to save, got none");
+    const hr_tensor t = hr_tensor_of(HR_DOUBLE, HR_SHAPE(count), numbers);
+    (void)snprintf(name, sizeof name, "%s/numbers", prefix);
+    return hr_bundle_add(to, name, &t, err);
+}
+
+hr_status hr_callback_restore_numbers(hr_bundle *from, const char *prefix, double *numbers, int count, hr_error *err)
+{
+    char name[256];
+    hr_tensor t;
+    if (!from || !prefix || !numbers || count < 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "models.argument", "callback: expected a place of numbers, got none");
+    (void)snprintf(name, sizeof name, "%s/numbers", prefix);
+    HR_TRY(hr_bundle_read(from, name, &t, err));
+    hr_status st = HR_OK;
+    if (t.dtype == HR_DOUBLE && t.count == count)
+        memcpy(numbers, t.data, (size_t)count * sizeof *numbers);
+    else
+        st = hr_fail(err, HR_FAILED_PRECONDITION, "models.training",
+                     "'%.100s': expected %d float64 numbers in the checkpoint, got %lld of %s", name, count,
+                     (long long)t.count, hr_dtype_name(t.dtype));
+    hr_tensor_clear(&t);
+    return st;
 }

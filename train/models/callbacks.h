@@ -71,6 +71,12 @@ typedef struct hr_callback_kind {
  * Never NULL: one that could not be made fails at its first call. `refused`: an error of its arguments, NULL if there
  * is none, which then is the first call's. */
 HR_API hr_callback *hr_callback_new(const hr_callback_kind *kind, const void *state, const hr_error *refused);
+/* For save and restore: numbers of the state under `prefix`. Reading refuses another count of them,
+ * "models.training". */
+HR_API hr_status hr_callback_save_numbers(hr_bundle_writer *to, const char *prefix, const double *numbers, int count,
+                                          hr_error *err);
+HR_API hr_status hr_callback_restore_numbers(hr_bundle *from, const char *prefix, double *numbers, int count,
+                                             hr_error *err);
 HR_API hr_callback *hr_callback_ref(hr_callback *callback); /* gives a second reference: for another training */
 HR_API void hr_callback_free(hr_callback *callback);        /* drops one. NULL: nothing */
 

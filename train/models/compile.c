@@ -266,14 +266,10 @@ static void metric_key(const hr_output_metric *o, char *out, size_t size)
         lower |= islower((unsigned char)*p) != 0;
         upper |= isupper((unsigned char)*p) != 0;
     }
-    const bool class = !o->key && ((upper && lower) || strcmp(name, "AUC") == 0);
-    size_t n = 0;
-    for (size_t i = 0; name[i] && n + 2 < size; i++) {
-        const unsigned char ch = (unsigned char)name[i], next = (unsigned char)name[i + 1];
-        if (class && i > 0 && isupper(ch) && (islower(next) || islower((unsigned char)name[i - 1]))) out[n++] = '_';
-        out[n++] = class ? (char)tolower(ch) : (char)ch;
-    }
-    out[n] = '\0';
+    if (!o->key && ((upper && lower) || strcmp(name, "AUC") == 0))
+        hr__snake_case(name, out, size);
+    else
+        (void)snprintf(out, size, "%s", name);
 }
 
 static bool key_taken(const hr__compiled *c, const char *key)

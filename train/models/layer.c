@@ -1,4 +1,5 @@
 /* A layer: its kind, arguments and variables; what the kit gives to kinds; one call of a layer in a graph. */
+#include "base/constructor.h"
 #include "base/descriptor.h"
 #include "base/text.h"
 #include "train/models/models_internal.h"
@@ -54,15 +55,7 @@ static const hr__descriptor_kind layer_kinds = {
 };
 
 /* What stands in for a layer that there is no memory for. */
-static hr_layer lost = {.error = {.code = HR_RESOURCE_EXHAUSTED,
-                                  .kind = "memory",
-                                  .record = -1,
-                                  .line = -1,
-                                  .offset = -1,
-                                  .length = -1,
-                                  .compressed_offset = -1,
-                                  .column = -1,
-                                  .text = "no memory for a layer"}};
+static hr_layer lost = {.error = HR__NO_MEMORY_FOR("a layer")};
 
 /* A model has layers with weights of their own, which a wrapper does not know. */
 static const hr_error not_within = {.code = HR_UNIMPLEMENTED,

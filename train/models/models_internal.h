@@ -80,6 +80,8 @@ typedef struct hr__body {
     int initialized;     /* variables of the graph that have their initial values */
 } hr__body;
 
+/* The name of a class in snake case, as Keras makes it; of at most size - 1 bytes. */
+void hr__snake_case(const char *class, char *out, size_t size);
 hr__body *hr__body_new(int64_t seed);
 void hr__body_unref(hr__body *b);
 /* Gives the layer a name, if it has none, and a place. Another model's is refused. */

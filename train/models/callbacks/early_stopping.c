@@ -143,9 +143,7 @@ static hr_status stopping_save(void *state, hr_bundle_writer *to, const char *pr
     const early_stopping *s = state;
     char name[256];
     const double numbers[] = {s->best, (double)s->wait, (double)s->best_epoch, (double)s->stopped_epoch, s->count};
-    const hr_tensor t = hr_tensor_of(HR_DOUBLE, HR_SHAPE(5), numbers);
-    (void)snprintf(name, sizeof name, "%s/numbers", prefix);
-    HR_TRY(hr_bundle_add(to, name, &t, err));
+    HR_TRY(hr_callback_save_numbers(to, prefix, numbers, 5, err));
     for (int i = 0; i < s->count; i++) {
         (void)snprintf(name, sizeof name, "%s/weights/%d", prefix, i);
         HR_TRY(hr_bundle_add(to, name, &s->weights[i], err));
@@ -153,32 +151,21 @@ static hr_status stopping_save(void *state, hr_bundle_writer *to, const char *pr
     return HR_OK;
 }
 
-static hr_status stopping_read_numbers(early_stopping *s, const hr_tensor *t, int *count, hr_error *err)
-{
-    const double *numbers = t->data;
-    if (t->dtype != HR_DOUBLE || t->count != 5 || !(numbers[4] >= 0 && numbers[4] < INT32_MAX))
-        return hr_fail(err, HR_FAILED_PRECONDITION, "models.training",
-                       "early_stopping: expected 5 numbers in the checkpoint, got %lld", (long long)t->count);
-    s->best = numbers[0];
-    s->wait = (int64_t)numbers[1];
-    s->best_epoch = (int64_t)numbers[2];
-    s->stopped_epoch = (int64_t)numbers[3];
-    *count = (int)numbers[4];
-    stopping_tell(s);
-    return HR_OK;
-}
-
 static hr_status stopping_read(void *state, hr_bundle *from, const char *prefix, hr_error *err)
 {
     early_stopping *s = state;
     char name[256];
-    hr_tensor t;
-    int count = 0;
-    (void)snprintf(name, sizeof name, "%s/numbers", prefix);
-    HR_TRY(hr_bundle_read(from, name, &t, err));
-    const hr_status st = stopping_read_numbers(s, &t, &count, err);
-    hr_tensor_clear(&t);
-    HR_TRY(st);
+    double numbers[5];
+    HR_TRY(hr_callback_restore_numbers(from, prefix, numbers, 5, err));
+    if (!(numbers[4] >= 0 && numbers[4] < INT32_MAX))
+        return hr_fail(err, HR_FAILED_PRECONDITION, "models.training",
+                       "early_stopping: expected a number of weights in the checkpoint, got %g", numbers[4]);
+    const int count = (int)numbers[4];
+    s->best = numbers[0];
+    s->wait = (int64_t)numbers[1];
+    s->best_epoch = (int64_t)numbers[2];
+    s->stopped_epoch = (int64_t)numbers[3];
+    stopping_tell(s);
     stopping_drop_weights(s);
     if (count == 0) return HR_OK;
     s->weights = hr_calloc((size_t)count, sizeof *s->weights);

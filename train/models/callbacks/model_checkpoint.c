@@ -209,30 +209,18 @@ static hr_status checkpoint_epoch_end(void *state, const hr_callback_call *call,
 static hr_status checkpoint_keep(void *state, hr_bundle_writer *to, const char *prefix, hr_error *err)
 {
     const model_checkpoint *c = state;
-    char name[256];
     const double numbers[] = {c->best, (double)c->batches};
-    const hr_tensor t = hr_tensor_of(HR_DOUBLE, HR_SHAPE(2), numbers);
-    (void)snprintf(name, sizeof name, "%s/numbers", prefix);
-    return hr_bundle_add(to, name, &t, err);
+    return hr_callback_save_numbers(to, prefix, numbers, 2, err);
 }
 
 static hr_status checkpoint_restore(void *state, hr_bundle *from, const char *prefix, hr_error *err)
 {
     model_checkpoint *c = state;
-    char name[256];
-    hr_tensor t;
-    hr_status st = HR_OK;
-    (void)snprintf(name, sizeof name, "%s/numbers", prefix);
-    HR_TRY(hr_bundle_read(from, name, &t, err));
-    if (t.dtype == HR_DOUBLE && t.count == 2) {
-        c->best = ((const double *)t.data)[0];
-        c->batches = (int64_t)((const double *)t.data)[1];
-    } else {
-        st = hr_fail(err, HR_FAILED_PRECONDITION, "models.training",
-                     "model_checkpoint: expected 2 numbers in the checkpoint, got %lld", (long long)t.count);
-    }
-    hr_tensor_clear(&t);
-    return st;
+    double numbers[2];
+    HR_TRY(hr_callback_restore_numbers(from, prefix, numbers, 2, err));
+    c->best = numbers[0];
+    c->batches = (int64_t)numbers[1];
+    return HR_OK;
 }
 
 static const hr_callback_kind model_checkpoint_kind = {

@@ -70,32 +70,19 @@ static hr_status plateau_epoch_end(void *state, const hr_callback_call *call, hr
 static hr_status plateau_save(void *state, hr_bundle_writer *to, const char *prefix, hr_error *err)
 {
     const plateau *p = state;
-    char name[256];
     const double numbers[] = {p->best, (double)p->wait, (double)p->cooling};
-    const hr_tensor t = hr_tensor_of(HR_DOUBLE, HR_SHAPE(3), numbers);
-    (void)snprintf(name, sizeof name, "%s/numbers", prefix);
-    return hr_bundle_add(to, name, &t, err);
+    return hr_callback_save_numbers(to, prefix, numbers, 3, err);
 }
 
 static hr_status plateau_restore(void *state, hr_bundle *from, const char *prefix, hr_error *err)
 {
     plateau *p = state;
-    char name[256];
-    hr_tensor t;
-    hr_status st = HR_OK;
-    (void)snprintf(name, sizeof name, "%s/numbers", prefix);
-    HR_TRY(hr_bundle_read(from, name, &t, err));
-    if (t.dtype == HR_DOUBLE && t.count == 3) {
-        const double *numbers = t.data;
-        p->best = numbers[0];
-        p->wait = (int64_t)numbers[1];
-        p->cooling = (int64_t)numbers[2];
-    } else {
-        st = hr_fail(err, HR_FAILED_PRECONDITION, "models.training",
-                     "reduce_lr_on_plateau: expected 3 numbers in the checkpoint, got %lld", (long long)t.count);
-    }
-    hr_tensor_clear(&t);
-    return st;
+    double numbers[3];
+    HR_TRY(hr_callback_restore_numbers(from, prefix, numbers, 3, err));
+    p->best = numbers[0];
+    p->wait = (int64_t)numbers[1];
+    p->cooling = (int64_t)numbers[2];
+    return HR_OK;
 }
 
 static const hr_callback_kind reduce_lr_on_plateau_kind = {
