@@ -76,7 +76,7 @@ static const hr_history *train(hr_model *m, kind k, int after, int64_t save_freq
     hr_dataset *ds = rows();
     hr_callback *all[] = {
         hr_lambda_callback(.batch_end = count_batch, .user = &b),
-        hr_reduce_lr_on_plateau("loss", .patience = HR_I64(1), .min_delta = HR_F64(9), .factor = HR_F64(0.5)),
+        hr_reduce_lr_on_plateau("loss", .patience = HR_I64(2), .min_delta = HR_F64(9), .factor = HR_F64(0.5)),
         hr_learning_rate_scheduler(falling, NULL),
         hr_early_stopping("loss", .patience = 50, .min_delta = 0.001, .restore_best_weights = true),
         hr_csv_logger("run/log.csv"),

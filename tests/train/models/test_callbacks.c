@@ -448,6 +448,25 @@ static void no_memory_is_reported_and_nothing_leaks(void **state)
     assert_int_equal(allocations_alive(), alive);
 }
 
+static void numbers_of_a_state_are_as_many_as_were_saved(void **state)
+{
+    (void)state;
+    double numbers[3] = {1.5, -2, 0};
+    hr_bundle_writer *w;
+    hr_bundle *b;
+    hr_error err;
+    assert_int_equal(hr_bundle_writer_open("numbers", &w, &err), HR_OK);
+    assert_int_equal(hr_callback_save_numbers(w, "0/mine", numbers, 2, &err), HR_OK);
+    assert_int_equal(hr_bundle_writer_commit(w, &err), HR_OK);
+    assert_int_equal(hr_bundle_open("numbers", &b, &err), HR_OK);
+    numbers[0] = numbers[1] = 0;
+    assert_int_equal(hr_callback_restore_numbers(b, "0/mine", numbers, 2, &err), HR_OK);
+    assert_true(numbers[0] == 1.5 && numbers[1] == -2);
+    assert_int_equal(hr_callback_restore_numbers(b, "0/mine", numbers, 3, &err), HR_FAILED_PRECONDITION);
+    assert_string_equal(err.kind, "models.training");
+    hr_bundle_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +486,7 @@ int main(void)
         cmocka_unit_test(a_loss_that_is_no_number_ends_the_training),
         cmocka_unit_test(arguments_out_of_range_are_refused),
         cmocka_unit_test(no_memory_is_reported_and_nothing_leaks),
+        cmocka_unit_test(numbers_of_a_state_are_as_many_as_were_saved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,28 @@ static void a_model_becomes_a_layer_with_its_weights(void **state)
     hr_model_free(m);
 }
 
+/* Predictions are the ids; the last two steps of the first row are masked, and one of the second. */
+static void weights_of_rows_multiply_the_mask(void **state)
+{
+    (void)state;
+    static const int64_t ids[] = {1, 2, 0, 0, 1, 1, 1, 0};
+    static const float labels[8], weights[] = {2, 1}, table[] = {0, 1, 2}, one = 1, zero = 0;
+    const hr_tensor data[] = {hr_tensor_of(HR_INT64, HR_SHAPE(2, 4), ids),
+                              hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 4, 1), labels),
+                              hr_tensor_of(HR_FLOAT, HR_SHAPE(2), weights)};
+    const hr_tensor first[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 1), table),
+                               hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 1), &one),
+                               hr_tensor_of(HR_FLOAT, HR_SHAPE(1), &zero)};
+    hr_model *m = hr_sequential(HR_LAYERS(hr_embedding_layer(3, 1, .mask_zero = true), hr_dense_layer(1)),
+                                .input_shape = HR_SHAPE(4), .input_dtype = HR_INT64);
+    assert_int_equal(hr_set_weights(m, first, 3, NULL), HR_OK);
+    assert_int_equal(hr_compile(m, .loss = "mse"), HR_OK);
+    const hr_logs *logs = hr_model_evaluate(m, hr_from_tensor_slices(data, NULL, 3));
+    if (!logs) fail_msg("%s", hr_model_error(m)->text);
+    assert_true(fabs(hr_logs_get(logs, "loss") - (2 * (1 + 4) + 3) / 5.0) < 1e-6); /* five steps count */
+    hr_model_free(m);
+}
+
 static void mistakes_come_out_with_the_layer_and_leave_the_model_usable(void **state)
 {
     (void)state;
@@ -100,6 +122,7 @@ int main(void)
         cmocka_unit_test(a_line_is_learned_in_500_epochs),
         cmocka_unit_test(two_inputs_and_outputs_with_a_shared_layer),
         cmocka_unit_test(a_model_becomes_a_layer_with_its_weights),
+        cmocka_unit_test(weights_of_rows_multiply_the_mask),
         cmocka_unit_test(mistakes_come_out_with_the_layer_and_leave_the_model_usable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
