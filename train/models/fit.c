@@ -29,6 +29,9 @@ static hr_status fit_split(hr__fitting *t, hr_dataset *data, hr_error *err)
         t->train = hr_take(data, first);
         count = first;
     }
+    if (t->rows && !o->no_shuffle && count < 0)
+        hr_log_message(HR_INFO, "model '%s': the number of rows is not known, so they keep their order; use hr_shuffle",
+                       t->m->name);
     if (t->rows && !o->no_shuffle && count > 1)
         t->train = o->seed ? hr_shuffle(t->train, count, .seed = o->seed) : hr_shuffle(t->train, count);
     t->train = hr__batched(t->train, o->batch_size);

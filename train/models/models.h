@@ -236,7 +236,7 @@ HR_API hr_status hr_compile_with(hr_model *m, const hr_compile_opts *opts);
  * A dataset gives inputs, labels and weights of rows. Its components are found by their names:
  *
  *     "0" or "0/NAME", "1" or "1/NAME", "2" or "2/NAME"   inputs, labels, sample weights, as of hr_zip, or of
- *                                     hr_from_tensor_slices(HR_TENSORS(x, y), NULL, 2); NAME is an input's or an
+ *                                     hr_from_tensor_slices(tensors, NULL, 2); NAME is an input's or an
  *                                     output's, or a number in their order
  *     any other name                  labels are the components that the dataset says are labels, the others are
  *                                     inputs, by the names of the model's inputs, or the only one; .sample_weight names
@@ -244,7 +244,8 @@ HR_API hr_status hr_compile_with(hr_model *m, const hr_compile_opts *opts);
  *
  * Rows [n] become [n, 1], and the other way round, as the model's input wants them; numbers are cast to its type. A
  * dataset of single rows is permuted, batched and split by hr_fit, as Keras does with arrays; one of batches is taken as
- * it is. */
+ * it is. Single rows whose number is not known beforehand (hr_cardinality) keep their order, which the log says: shuffle
+ * them by hr_shuffle. Data of an unknown number begin anew with each epoch. */
 
 /* The weight of the rows of a class. Classes are 0, 1, ... without gaps: HR_CLASS_WEIGHTS({0, 1}, {1, 2.5f}). */
 typedef struct hr_class_weight {
