@@ -155,6 +155,37 @@ HR_API hr_dataset *hr_idx_with(const char *pattern, const hr_idx_opts *opts);
 HR_API hr_dataset *hr_csv_with(const char *pattern, const hr_csv_opts *opts);
 #define hr_csv(...) HR_CALL1_(hr_csv_with, hr_csv_opts, __VA_ARGS__, .struct_size = sizeof(hr_csv_opts))
 
+/* One component of the rows of JSON lines: the value of the key of this name. */
+typedef struct hr_jsonl_column {
+    const char *name;
+    hr_dtype dtype; /* int32, int64, uint64, float32, float64, bool, string */
+    /* For a key that is missing or null: one value, or all of a row. NULL: it is an error, unless .keep_missing. */
+    const hr_tensor *default_value;
+    hr_csv_time time; /* of an int64: the value is such a string */
+    /* Default: a scalar. HR_SHAPE(2, 3): arrays of exactly this shape. HR_SHAPE(-1): an array of any length, a ragged
+     * component; one that is missing is empty. */
+    hr_shape shape;
+} hr_jsonl_column;
+
+/* Rows of files of JSON lines, an object on each line, one component a column, as hr_csv gives those of CSV. Keys that
+ * are no column are ignored; of a column a key may come only once. Blank lines are skipped. Numbers are exact: 1.5, or
+ * 3000000000 for an int32, is an error, 7.0 is a whole number. NaN and infinity may be written as Python or protobuf
+ * write them. Bytes that are not UTF-8 are {"$b64": "//4="}, as `headrace convert` writes them. `pattern` as in
+ * hr_tfrecord. Kinds: json.*, text.line_size; each names file, line, offset and column. */
+typedef struct hr_jsonl_opts {
+    size_t struct_size;
+    const hr_jsonl_column *columns; /* required */
+    int column_count;
+    bool keep_missing; /* rows have `present` bits instead of errors */
+    hr_compression compression;
+    const char *label; /* the column that is the label of a training */
+    /* For rows with errors, which are left out, as in hr_csv_opts. */
+    hr_policy policy;
+    size_t max_row_bytes; /* a longer line is an error; default 256 MiB */
+} hr_jsonl_opts;
+HR_API hr_dataset *hr_jsonl_with(const char *pattern, const hr_jsonl_opts *opts);
+#define hr_jsonl(...) HR_CALL1_(hr_jsonl_with, hr_jsonl_opts, __VA_ARGS__, .struct_size = sizeof(hr_jsonl_opts))
+
 /* The rows of TFRecord, CSV or JSON-lines files as serialized tf.Examples: string "value". The bytes are those of the
  * records that hr_convert would write for these rows with the same options, in the same order. So a training on a CSV
  * is the training on its TFRecords. `pattern` as in hr_tfrecord, but all files must have one format. A JSON object must
@@ -183,6 +214,7 @@ HR_API hr_dataset *hr_example_rows_with(const char *pattern, const hr_example_ro
 
 HR_API hr_dataset *hr_tfrecord_fn(const hr_element *element, void *user); /* user: const hr_tfrecord_opts *, or NULL */
 HR_API hr_dataset *hr_csv_fn(const hr_element *element, void *user);      /* user: const hr_csv_opts * */
+HR_API hr_dataset *hr_jsonl_fn(const hr_element *element, void *user);    /* user: const hr_jsonl_opts * */
 HR_API hr_dataset *hr_text_lines_fn(const hr_element *element,
                                     void *user); /* user: const hr_text_lines_opts *, or NULL */
 HR_API hr_dataset *hr_example_rows_fn(const hr_element *element,

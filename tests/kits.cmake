@@ -12,7 +12,7 @@
 # load write and read files of cached rows, the parsers are made for the wire format, and Arrow's rows are shared with
 # hr_iterator_to_arrow. None of these insides is a kit.
 hr_kit(data/ops LIBRARY headrace DEF ops.def LINK -luv EXCEPT
-    csv example_rows fixed_length_records idx shuffled_records text_lines tfrecord
+    csv example_rows fixed_length_records idx jsonl shuffled_records text_lines tfrecord
     cache load
     parse_example parse_sequence_example
     from_arrow from_arrow_stream)

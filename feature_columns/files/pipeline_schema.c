@@ -48,6 +48,35 @@ hr_status hr__pipeline_csv(const hr__pipeline_context *c, const hr__node *at, co
     return memory ? HR_OK : hr_no_memory(err, "a pipeline");
 }
 
+/* ---- jsonl: the fields of the schema ---- */
+
+hr_status hr__pipeline_jsonl(const hr__pipeline_context *c, const hr__node *at, const hr__given *o, hr_dataset **ds,
+                             hr_error *err)
+{
+    const size_t fields = (size_t)c->file.fields;
+    if (fields == 0)
+        return hr__node_fail(at, err, HR_INVALID_ARGUMENT, "config.missing_key",
+                             "expected a `schema:` section, whose fields are the columns of jsonl, found none");
+    hr_jsonl_column *column = hr_calloc(fields, sizeof *column);
+    hr_tensor *missing = hr_calloc(fields, sizeof *missing);
+    for (size_t i = 0; column && missing && i < fields; i++) {
+        const hr__schema_field *f = &c->file.field[i];
+        column[i] = (hr_jsonl_column){.name = f->name, .dtype = f->stored};
+        if (!default_of(f)) continue;
+        missing[i] = hr_tensor_of(f->stored, HR_SCALAR, default_of(f));
+        column[i].default_value = &missing[i];
+    }
+    const bool memory = column && missing;
+    if (memory)
+        *ds = hr_jsonl(o[HR__JSONL_PATTERN].path, .columns = column, .column_count = c->file.fields,
+                       .compression = (hr_compression)o[HR__JSONL_COMPRESSION].number,
+                       .policy.on_error = (hr_on_error)o[HR__JSONL_ON_ERROR].number,
+                       .label = pipeline_schema_label_of(c));
+    hr_free(column);
+    hr_free(missing);
+    return memory ? HR_OK : hr_no_memory(err, "a pipeline");
+}
+
 /* ---- example_rows: of the fields of the schema, or without one of all fields ---- */
 
 hr_status hr__pipeline_example_rows(const hr__pipeline_context *c, const hr__node *at, const hr__given *o,

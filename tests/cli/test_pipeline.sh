@@ -121,6 +121,24 @@ CASES
     prints '"rows":4,'
 }
 
+it_reads_json_lines_by_the_schema() {
+    printf '{"late": 1, "name": "a"}\n\n{"late": "x", "name": "b"}\n{"name": "c", "far": 2.5}\n' >rows.jsonl
+    {
+        printf 'schema: {int64: [late], string: [name], float: [far], label: name, default: {far: 1, late: 0}}\n'
+        printf 'pipeline:\n  - jsonl: {pattern: rows.jsonl, on_error: skip}\n'
+    } >f.yaml
+    headrace bench f.yaml --json
+    ends_with 0
+    prints '"rows":2,'
+    headrace explain f.yaml
+    ends_with 0
+    prints "text_lines(rows.jsonl) > jsonl(columns 3)"
+    prints "name: string (label)"
+    printf 'pipeline: [{jsonl: rows.jsonl}]\n' >g.yaml
+    headrace explain g.yaml
+    refused 1 "g.yaml:1:12: pipeline[0]: expected a \`schema:\` section, whose fields are the columns of jsonl"
+}
+
 it_refuses_mistakes_at_their_place() {
     wrong 's/- shuffle: 100/- shufle: 100/' "unknown operator 'shufle'; did you mean 'shuffle'?"
     wrong 's/block_length/blok_length/' "unknown key 'blok_length'; did you mean 'block_length'?"
