@@ -324,6 +324,22 @@ HR_API hr_dataset *hr_choose_from_datasets_with(hr_dataset *const *in, int datas
     HR_CALL3_(hr_choose_from_datasets_with, hr_choose_from_datasets_opts, __VA_ARGS__,                                 \
               .struct_size = sizeof(hr_choose_from_datasets_opts))
 
+/* Each element as often as its weight, a scalar number in `component`, says on average: weight w gives floor(w) copies,
+ * and one more with probability w - floor(w). The order stays, and nothing is stored. Weights are 0 or above. About
+ * n elements come out of a total weight of S by .scale = n / S. Kinds:
+ * sample_by_weight.* */
+typedef struct hr_sample_by_weight_opts {
+    size_t struct_size;
+    double scale; /* weights are multiplied by this; default 1 */
+    uint64_t seed;
+    bool same_each_epoch; /* default: other draws every epoch */
+} hr_sample_by_weight_opts;
+HR_API hr_dataset *hr_sample_by_weight_with(hr_dataset *in, const char *component,
+                                            const hr_sample_by_weight_opts *opts);
+#define hr_sample_by_weight(...)                                                                                       \
+    HR_CALL2_(hr_sample_by_weight_with, hr_sample_by_weight_opts, __VA_ARGS__,                                         \
+              .struct_size = sizeof(hr_sample_by_weight_opts))
+
 /* Each element comes from one of `in`, drawn at random. A dataset that has ended is not drawn any more, which
  * changes the mixture. Takes all. */
 typedef struct hr_sample_from_datasets_opts {
@@ -393,6 +409,19 @@ HR_API hr_dataset *hr_load(const char *file);
 /* Passes all elements and asserts their number: `cardinality`, or infinite, or unknown. Another number is an error
  * (HR_FAILED_PRECONDITION) as soon as it is certain. */
 HR_API hr_dataset *hr_assert_cardinality(hr_dataset *in, int64_t cardinality);
+
+/* Adds elements of zeros, empty strings and empty rows after the last one, up to `cardinality`, and a bool component
+ * that is true for the elements of `in`. Their number must be known (hr_cardinality), and `in` not batched. Kinds:
+ * pad_to_cardinality.* */
+typedef struct hr_pad_to_cardinality_opts {
+    size_t struct_size;
+    const char *mask_key; /* name of that component; default "valid" */
+} hr_pad_to_cardinality_opts;
+HR_API hr_dataset *hr_pad_to_cardinality_with(hr_dataset *in, int64_t cardinality,
+                                              const hr_pad_to_cardinality_opts *opts);
+#define hr_pad_to_cardinality(...)                                                                                     \
+    HR_CALL2_(hr_pad_to_cardinality_with, hr_pad_to_cardinality_opts, __VA_ARGS__,                                     \
+              .struct_size = sizeof(hr_pad_to_cardinality_opts))
 
 /* fn(in, user): an operator that a function composes, for chains. */
 typedef hr_dataset *hr_apply_fn(hr_dataset *in, void *user);

@@ -31,6 +31,15 @@ HR_API hr_dataset *hr_from_tensor_slices(const hr_tensor *tensors, const char *c
 /* One element: the tensors, whole. Copies. `names` may be NULL: "0", "1", ... */
 HR_API hr_dataset *hr_from_tensors(const hr_tensor *tensors, const char *const *names, int count);
 
+/* A list of `count` elements of `components` tensors each, element after element: {a0, b0, a1, b1, ...}. The tensors of
+ * a component have one type, and one shape but for the first dimension, which may be another in each. Copies. `names`
+ * may be NULL: "0", "1", ... */
+HR_API hr_dataset *hr_from_list(const hr_tensor *elements, const char *const *names, int components, int64_t count);
+
+/* Rows of a sparse tensor (HR_SPARSE, of at least two dimensions, with indices in order): element i is the sparse
+ * "value" of the values with first index i. Copies. */
+HR_API hr_dataset *hr_from_sparse_tensor_slices(const hr_tensor *tensor);
+
 /* Numbers from 0 to 2^32 - 1 at random, without an end: int64 "value". */
 typedef struct hr_random_dataset_opts {
     size_t struct_size;

@@ -79,6 +79,10 @@ static hr_dataset *put_options(hr_dataset *in, const hr__given *o)
 {
     return hr_options(in, .tf_compat = o[0].flag, .seed = o[1].seed, .unordered = o[2].flag);
 }
+static hr_dataset *put_pad_to_cardinality(hr_dataset *in, const hr__given *o)
+{
+    return hr_pad_to_cardinality(in, o[0].number, .mask_key = o[1].text);
+}
 static hr_dataset *put_padded_batch(hr_dataset *in, const hr__given *o)
 {
     return hr_padded_batch(in, o[0].number, .drop_remainder = o[1].flag);
@@ -98,6 +102,10 @@ static hr_dataset *put_rebatch(hr_dataset *in, const hr__given *o)
 static hr_dataset *put_repeat(hr_dataset *in, const hr__given *o)
 {
     return hr_repeat(in, .count = o[0].node ? &o[0].number : NULL);
+}
+static hr_dataset *put_sample_by_weight(hr_dataset *in, const hr__given *o)
+{
+    return hr_sample_by_weight(in, o[0].text, .seed = o[1].seed, .same_each_epoch = o[2].flag);
 }
 static hr_dataset *put_shard(hr_dataset *in, const hr__given *o) { return hr_shard(in, o[0].number, o[1].number); }
 static hr_dataset *put_shuffle(hr_dataset *in, const hr__given *o)
@@ -171,6 +179,7 @@ const hr__pipeline_step hr__pipeline_steps[] = {
      .source = source_list_files},
     {"load", {NEED("file", PATH)}, .source = source_load},
     {"options", {MAY("tf_compat", FLAG), MAY("seed", SEED), MAY("unordered", FLAG)}, .put = put_options},
+    {"pad_to_cardinality", {NEED("cardinality", NUMBER), MAY("mask_key", TEXT)}, .put = put_pad_to_cardinality},
     {"padded_batch", {NEED("batch_size", NUMBER), MAY("drop_remainder", FLAG)}, .put = put_padded_batch},
     {"parse_example", {MAY("tf_compat", FLAG), ONE_OF("on_error", policies)}, .make = hr__pipeline_parse_example},
     {"prefetch", {MAY("buffer_size", NUMBER)}, .put = put_prefetch},
@@ -178,6 +187,9 @@ const hr__pipeline_step hr__pipeline_steps[] = {
     {"range", {NEED("stop", NUMBER), MAY("start", NUMBER), MAY("step", NUMBER)}, .source = source_range},
     {"rebatch", {NEED("batch_size", NUMBER), MAY("drop_remainder", FLAG)}, .put = put_rebatch},
     {"repeat", {MAY("count", NUMBER)}, .put = put_repeat},
+    {"sample_by_weight",
+     {NEED("component", TEXT), MAY("seed", SEED), MAY("same_each_epoch", FLAG)},
+     .put = put_sample_by_weight},
     {"shard", {NEED("num_shards", NUMBER), NEED("index", NUMBER)}, .put = put_shard},
     {"sharded_records",
      {NEED("pattern", PATTERN), NEED("num_shards", NUMBER), NEED("index", NUMBER)},

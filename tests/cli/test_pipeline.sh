@@ -85,6 +85,8 @@ it_has_a_step_for_each_operator_that_needs_no_function() {
     gives 5 9 "range: 9" "ragged_batch: 2"
     gives 3 9 "range: 9" "window: {size: 3, shift: 2, drop_remainder: true}" "take: 3"
     gives 9 18 "range: 9" "shuffle_and_repeat: {buffer_size: 4, count: 2, seed: 1}" "batch: 2"
+    gives 12 12 "range: 9" "pad_to_cardinality: 12"
+    gives 6 6 "range: 4" "sample_by_weight: value"
     gives 9 9 "range: 9" "snapshot: kept"
     gives 9 9 "range: 9" "cache: {file: one.rows, max_bytes: 100000}"
     gives 9 9 "load: one.rows"
