@@ -144,6 +144,11 @@ typedef struct hr_op {
     /* The ranges of the first `ranges` saved numbers; each further one is an HR_SAVED_COUNT. */
     const hr_saved_range *range;
     unsigned ranges;
+
+    /* For a source that has its elements at hand: those of `numbers` (takes it; elements of hr_int64_schema, from 0 to
+     * the cardinality less 1), in that order, by work that is HR_ROW_BY_ROW. An operator that changes the order of all
+     * elements, such as shuffle, moves numbers in place of rows. Shares `ds`. */
+    hr_dataset *(*by_number)(hr_dataset *ds, hr_dataset *numbers);
 } hr_op;
 
 /* Cardinalities that are not numbers. */

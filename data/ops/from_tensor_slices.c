@@ -1,4 +1,5 @@
-/* from_tensor_slices: rows of tensors in memory; element i is row i of each. The dataset holds copies. */
+/* from_tensor_slices: rows of tensors in memory; element i is row i of each. The dataset holds copies. Rows are also
+ * found by their numbers, so that a shuffle moves these and each row is copied once, into its batch. */
 #include <headrace/data.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -156,6 +157,100 @@ static void slices_describe(const void *spec, hr_description *to)
     hr_describe_number(to, "tensors", sp->count);
 }
 
+/* ---- rows by their numbers ---- */
+
+typedef struct numbered_spec {
+    hr_dataset *ds;            /* borrowed until spec_copy, then shared */
+    const slices_spec *slices; /* its own */
+} numbered_spec;
+
+static hr_status numbered_copy(void *spec, hr_error *err)
+{
+    (void)err;
+    hr_dataset_ref(((numbered_spec *)spec)->ds);
+    return HR_OK;
+}
+
+static void numbered_free(void *spec) { hr_dataset_unref(((numbered_spec *)spec)->ds); }
+
+static hr_status numbered_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    const hr_schema *rows = hr_dataset_schema(((const numbered_spec *)spec)->ds);
+    if (hr_schema_equal(in[0], &hr_int64_schema)) return hr_schema_set(out, rows, err);
+    return hr_fail(err, HR_INVALID_ARGUMENT, "from_tensor_slices.number",
+                   "from_tensor_slices: expected numbers of rows, of type int64");
+}
+
+static bool is_row(const slices_spec *sp, int64_t number) { return number >= 0 && number < sp->own[0].shape.dims[0]; }
+
+/* A row that fails is cut off with all after it, or stays for ignore_errors to drop. */
+static void check_numbers(const slices_spec *sp, const int64_t *number, hr_work *w, hr_columns *rows)
+{
+    hr_error err;
+    for (int64_t r = 0; r < rows->rows; r++) {
+        if (is_row(sp, number[r])) continue;
+        hr_fail(&err, HR_OUT_OF_RANGE, "from_tensor_slices.number",
+                "from_tensor_slices: expected the number of one of %" PRId64 " rows, got %" PRId64,
+                sp->own[0].shape.dims[0], number[r]);
+        hr_fail_at(w, rows, r, &err);
+    }
+}
+
+static void gather_rows(const slices_spec *sp, int i, const int64_t *number, hr_columns *rows)
+{
+    const size_t width = hr_field_width(&rows->schema->field[i]);
+    const char *from = sp->own[i].data;
+    char *to = rows->column[i].values;
+    for (int64_t r = 0; r < rows->rows && width; r++) {
+        if (is_row(sp, number[r]))
+            memcpy(to + (size_t)r * width, from + (size_t)number[r] * width, width);
+        else
+            memset(to + (size_t)r * width, 0, width);
+    }
+}
+
+static hr_status numbered_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
+{
+    (void)unit;
+    const slices_spec *sp = ((const numbered_spec *)spec)->slices;
+    const int64_t *number = rows->column[0].values;
+    hr_columns before;
+    check_numbers(sp, number, w, rows);
+    HR_TRY(hr_new_columns(w, rows, &before, err));
+    for (int i = 0; i < sp->count; i++) gather_rows(sp, i, number, rows);
+    return HR_OK;
+}
+
+static void numbered_identity(const void *spec, uint64_t *sum)
+{
+    slices_identity(((const numbered_spec *)spec)->slices, sum);
+}
+
+static void numbered_describe(const void *spec, hr_description *to)
+{
+    slices_describe(((const numbered_spec *)spec)->slices, to);
+    hr_describe_flag(to, "by number", true);
+}
+
+static const hr_op numbered_op = {
+    .head = HR_OP_HEAD,
+    .name = "from_tensor_slices",
+    .spec_size = sizeof(numbered_spec),
+    .traits = HR_ROW_BY_ROW,
+    .spec_copy = numbered_copy,
+    .spec_free = numbered_free,
+    .check = numbered_check,
+    .work = numbered_work,
+    .identity = numbered_identity,
+    .describe = numbered_describe,
+};
+
+static hr_dataset *slices_by_number(hr_dataset *ds, hr_dataset *numbers)
+{
+    const numbered_spec spec = {.ds = ds, .slices = hr_dataset_spec(ds, hr_dataset_op(ds))};
+    return hr_dataset_new(&numbered_op, &spec, &numbers, 1);
+}
+
 const hr_op hr_op_from_tensor_slices = {
     .head = HR_OP_HEAD,
     .name = "from_tensor_slices",
@@ -169,6 +264,7 @@ const hr_op hr_op_from_tensor_slices = {
     .identity = slices_identity,
     .cardinality = slices_cardinality,
     .describe = slices_describe,
+    .by_number = slices_by_number,
 };
 
 hr_dataset *hr_from_tensor_slices(const hr_tensor *tensors, const char *const *names, int count)

@@ -356,11 +356,23 @@ const hr_op hr_op_shuffle = {
     .describe = shuffle_describe,
 };
 
+/* Rows that can be found by their numbers stay where they are, and the numbers are shuffled. Takes `in`. */
+static hr_dataset *shuffle_numbers(hr_dataset *in, const shuffle_spec *spec)
+{
+    hr_dataset *numbers = hr_range(hr_cardinality(in));
+    numbers = hr_dataset_new(&hr_op_shuffle, spec, &numbers, 1);
+    hr_dataset *ds = hr_dataset_op(in)->by_number(in, numbers);
+    hr_dataset_unref(in);
+    return ds;
+}
+
 hr_dataset *hr_shuffle_with(hr_dataset *in, int64_t buffer_size, const hr_shuffle_opts *opts)
 {
     const hr_shuffle_opts o = HR_OPTIONS(hr_shuffle_opts, opts);
     const bool largest = buffer_size == WHOLE_INPUT || buffer_size > LARGEST;
     const shuffle_spec spec = {
         .size = largest ? LARGEST : buffer_size, .seed = o.seed, .same_each_epoch = o.same_each_epoch};
-    return hr_dataset_new(&hr_op_shuffle, &spec, &in, 1);
+    const hr_op *op = hr_dataset_op(in);
+    return op && op->by_number && spec.size >= 1 ? shuffle_numbers(in, &spec)
+                                                 : hr_dataset_new(&hr_op_shuffle, &spec, &in, 1);
 }

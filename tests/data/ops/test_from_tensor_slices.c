@@ -18,7 +18,19 @@ static hr_dataset *table(void)
     return hr_from_tensor_slices(tensors, (const char *const[]){"matrix", "text"}, 2);
 }
 
+/* Three rows, or what there is of them. */
+static hr_dataset *numbered(int64_t first)
+{
+    hr_dataset *slices = table();
+    const hr_op *op = hr_dataset_op(slices); /* NULL: no memory for them */
+    if (!op) return slices;
+    hr_dataset *ds = op->by_number(slices, hr_range(first + 3, .start = first));
+    hr_dataset_unref(slices);
+    return ds;
+}
+
 HR_SAMPLE(from_tensor_slices) { return hr_batch(hr_shuffle(table(), 20), 4); }
+HR_SAMPLE(slices_by_number) { return hr_batch(hr_ignore_errors(numbered(ROWS - 2)), 4); }
 HR_SAMPLE(slices_in_epochs) { return hr_repeat(table(), .count = HR_I64(3)); }
 
 static void slices_have_the_rows_of_each_tensor(void **state)
@@ -39,6 +51,36 @@ static void slices_have_the_rows_of_each_tensor(void **state)
     }
     assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
+}
+
+/* A shuffle right above moves numbers; one above a prefetch moves the rows. */
+static void rows_by_number_have_the_order_of_moved_rows(void **state)
+{
+    (void)state;
+    static run numbers, rows;
+    for (int size = 1; size <= ROWS + 1; size += 30) {
+        run_all(&numbers, hr_shuffle(table(), size, .seed = 4), (way){.unit_rows = 7});
+        run_all(&rows, hr_shuffle(hr_prefetch(table(), 1), size, .seed = 4), (way){.unit_rows = 7});
+        assert_same_run(&numbers, &rows);
+    }
+}
+
+static void numbers_are_those_of_rows(void **state)
+{
+    (void)state;
+    static run got;
+    run_all(&got, numbered(ROWS - 3), (way){0});
+    assert_status(got.end, HR_END);
+    assert_int_equal(got.count, 3);
+    run_all(&got, numbered(ROWS - 2), (way){0});
+    assert_status(got.end, HR_OUT_OF_RANGE);
+    assert_int_equal(got.count, 2);
+    run_all(&got, numbered(-1), (way){0});
+    assert_status(got.end, HR_OUT_OF_RANGE);
+    assert_int_equal(got.count, 0);
+    run_all(&got, hr_ignore_errors(numbered(-1)), (way){0});
+    assert_status(got.end, HR_END);
+    assert_int_equal(got.count, 2);
 }
 
 static void slices_need_equally_many_rows(void **state)
@@ -83,7 +125,10 @@ int main(void)
         HR_CONFORMANCE(from_tensor_slices),
         HR_CONFORMANCE_OF_ARGUMENTS(from_tensor_slices),
         HR_CONFORMANCE(slices_in_epochs),
+        HR_CONFORMANCE(slices_by_number),
         cmocka_unit_test(slices_have_the_rows_of_each_tensor),
+        cmocka_unit_test(rows_by_number_have_the_order_of_moved_rows),
+        cmocka_unit_test(numbers_are_those_of_rows),
         cmocka_unit_test(slices_need_equally_many_rows),
         cmocka_unit_test(slices_need_values),
     };
