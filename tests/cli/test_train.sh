@@ -686,6 +686,28 @@ YAML
     refused 1 "expected seconds above 0"
 }
 
+it_exports_what_it_has_trained() {
+    local iris="$SOURCE/examples/iris.yaml"
+    cp "$SOURCE"/examples/data/iris_*.csv .
+    headrace export "$iris" served -m model
+    refused 1 "model"
+    headrace train "$iris" -d . -m model --steps 20
+    ends_with 0
+    headrace export "$iris" served --raw -m model
+    ends_with 0
+    local version=$out
+    [ "${version%/*}" = served ] && [ -e "$version/saved_model.pb" ] || fail "expected a version in served, got $version"
+    headrace saved-model run "$version" --signature-def predict --json --inputs 'SepalLength=[[6.4]]' \
+        --inputs 'SepalWidth=[[2.8]]' --inputs 'PetalLength=[[5.6]]' --inputs 'PetalWidth=[[2.2]]'
+    ends_with 0
+    prints "class_ids"
+    headrace export "$iris" text --as-text --checkpoint "model/model.ckpt-20" -m model
+    ends_with 0
+    [ -e "$out/saved_model.pbtxt" ] || fail "expected a text in $out"
+    headrace export "$iris" served --checkpoint model/model.ckpt-7 -m model
+    refused 1 "model.ckpt-7"
+}
+
 it_names_the_line_of_a_label_in_a_csv() {
     sed '20s/,[a-z]*,/,rose,/' "$SOURCE/examples/data/iris_train.csv" >bad.csv
     headrace train "$SOURCE/examples/iris.yaml" --set train.files="$PWD/bad.csv" -m model
