@@ -144,7 +144,7 @@ static hr_status by_weight_plan(const void *spec, void *state, hr_plan *p, hr_er
     const by_weight_spec *sp = spec;
     by_weight_state *st = state;
     while (hr_room(p) > 0) {
-        int64_t copies;
+        int64_t copies = 0;
         HR_TRY(hold_next(st, p));
         HR_TRY(copies_of(sp, st, &copies, err));
         for (; st->given < copies && hr_room(p) > 0; st->given++)
