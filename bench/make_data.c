@@ -1,6 +1,9 @@
-/* headrace_bench_data DIR [ROWS]: four shards of Criteo-like rows (a label, 13 integers with gaps, 26 hexadecimal
- * categories) as CSV, TFRecord and TFRecord GZIP: the same law as peers/make_data.py, other random numbers; and a file
- * of census-like rows. */
+/* headrace_bench_data DIR [ROWS] [--exponent X | --uniform]: four shards of Criteo-like rows (a label, 13 integers with
+ * gaps, 26 hexadecimal categories) as CSV, TFRecord and TFRecord GZIP: the same law as peers/make_data.py, other random
+ * numbers; and a file of census-like rows.
+ *
+ * Categories follow a power law: P(id) falls with id^-X, up to 10 ... 200,000 ids a column. 1.3 is the exponent with
+ * which HugeCTR's data generator makes rows like those of Criteo (PowerLaw_t.Short in its Python interface). */
 #include "bench/make_data.h"
 #include <headrace/io.h>
 #include <math.h>
@@ -17,10 +20,13 @@ typedef struct row {
     char category[CATEGORIES][9];
 } row;
 
-/* Zipf's law with exponent 1.3, cut at `most`, by inverting the continuous law. */
-static int64_t zipf(double u, double max)
+static double exponent = 1.3; /* 0: all ids are equally likely */
+
+/* The law of ids up to `max`, by inverting the continuous one; what is beyond is `max`. */
+static int64_t draw_id(double u, double max)
 {
-    double x = pow(1 - u, -1 / 0.3);
+    if (exponent == 0) return 1 + (int64_t)(u * max);
+    double x = pow(1 - u, -1 / (exponent - 1));
     return (int64_t)(x < max ? x : max);
 }
 
@@ -34,7 +40,7 @@ static void make_row(uint64_t r, row *out)
         out->missing[i] = uniform(key, 100 + (uint64_t)i) < 0.15;
     }
     for (int c = 0; c < CATEGORIES; c++) {
-        int64_t id = zipf(uniform(key, 200 + (uint64_t)c), 10 * pow(20000, c / 25.0));
+        int64_t id = draw_id(uniform(key, 200 + (uint64_t)c), 10 * pow(20000, c / 25.0));
         uint32_t salt = (uint32_t)hr_random(13, (uint64_t)c);
         snprintf(out->category[c], 9, "%08x", (uint32_t)((uint64_t)id * 2654435761u + salt));
         score += sin((double)id * 1.7) * (uniform(17, (uint64_t)c) - 0.5) * 2;
@@ -128,13 +134,71 @@ static hr_status write_shard(const char *folder, int shard, int64_t rows, hr_err
     return st == HR_OK ? second : st;
 }
 
+/* ---- how many ids of a batch are distinct ---- */
+
+static int by_text(const void *a, const void *b) { return memcmp(a, b, 9); }
+
+/* Of a column, over whole batches of the first rows: distinct categories by all of them. */
+static double distinct_share(int column, int batch)
+{
+    enum { SEEN = 8192, MOST = 512 };
+    static char id[MOST][9];
+    int64_t distinct = 0;
+    for (int from = 0; from < SEEN; from += batch) {
+        for (int r = 0; r < batch; r++) {
+            row made;
+            make_row((uint64_t)(from + r), &made);
+            memcpy(id[r], made.category[column], sizeof id[r]);
+        }
+        qsort(id, (size_t)batch, sizeof *id, by_text);
+        for (int r = 0; r < batch; r++) distinct += r == 0 || by_text(id[r], id[r - 1]) != 0;
+    }
+    return (double)distinct / SEEN;
+}
+
+static void tell_distinct(void)
+{
+    static const int batches[] = {128, 512};
+    for (int b = 0; b < 2; b++) {
+        double sum = 0, least = 1, most = 0;
+        for (int c = 0; c < CATEGORIES; c++) {
+            const double share = distinct_share(c, batches[b]);
+            sum += share;
+            if (share < least) least = share;
+            if (share > most) most = share;
+        }
+        printf("of the ids of a column in %d rows, %.1f %% are distinct (by column %.1f to %.1f %%)\n", batches[b],
+               100 * sum / CATEGORIES, 100 * least, 100 * most);
+    }
+}
+
+/* False: the command line is wrong. */
+static bool take_options(int argc, char **argv, int64_t *rows)
+{
+    for (int i = 2; i < argc; i++) {
+        char *end = argv[i];
+        if (strcmp(argv[i], "--uniform") == 0) {
+            exponent = 0;
+            continue;
+        }
+        const bool law = strcmp(argv[i], "--exponent") == 0 && i + 1 < argc;
+        const double number = strtod(argv[law ? ++i : i], &end);
+        if (*end || (law ? !(number > 1) : !(number >= 1))) return false;
+        if (law)
+            exponent = number;
+        else
+            *rows = (int64_t)number;
+    }
+    return argc > 1;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        fprintf(stderr, "Usage: headrace_bench_data DIR [ROWS]\n");
+    int64_t rows = 300000;
+    if (!take_options(argc, argv, &rows)) {
+        fprintf(stderr, "Usage: headrace_bench_data DIR [ROWS] [--exponent X | --uniform], X above 1\n");
         return 2;
     }
-    int64_t rows = argc > 2 ? strtoll(argv[2], NULL, 10) : 300000;
     hr_error err = {0};
     mkdir(argv[1], 0777);
     for (int shard = 0; shard < SHARDS; shard++) {
@@ -147,5 +211,6 @@ int main(int argc, char **argv)
         return 1;
     }
     printf("%lld rows in %d shards in %s\n", (long long)rows, SHARDS, argv[1]);
+    tell_distinct();
     return 0;
 }
