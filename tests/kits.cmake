@@ -17,7 +17,7 @@ hr_kit(data/ops LIBRARY headrace DEF ops.def LINK -luv EXCEPT
     parse_example parse_sequence_example
     from_arrow from_arrow_stream)
 
-# MatMul, Einsum and decompositions call OpenBLAS, and convolutions tiles of registers, which are private files of the
+# MatMul, Einsum and decompositions call OpenBLAS, and convolutions and LookupMatMul tiles of registers, which are private files of the
 # room. What tables hold is in private files, too: their ops are too many for one; so are files of images. Numbers are
 # read as the readers of files read them, strings hashed as columns hash them, and UTF-8 checked as everywhere.
 hr_kit(train/ops LIBRARY headrace_train DEF ops.def EXCEPT matmul_op HEADERS philox.h)
@@ -25,7 +25,8 @@ hr_kit(train/ops/files LIBRARY headrace_train DEF ops.def)
 hr_kit(train/ops/images LIBRARY headrace_train DEF ops.def EXCEPT decode_ops)
 hr_kit(train/ops/linalg LIBRARY headrace_train DEF ops.def HEADERS gradients.h EXCEPT einsum_op factor_ops least_squares_op spectral_ops)
 hr_kit(train/ops/lists LIBRARY headrace_train DEF ops.def)
-hr_kit(train/ops/nn LIBRARY headrace_train DEF ops.def HEADERS windows.h train/ops/philox.h EXCEPT conv2d_ops)
+hr_kit(train/ops/nn LIBRARY headrace_train DEF ops.def HEADERS lookups.h windows.h train/ops/philox.h EXCEPT
+       conv2d_ops lookup_matmul_op)
 hr_kit(train/ops/sparse LIBRARY headrace_train DEF ops.def HEADERS ragged.h sparse.h)
 hr_kit(train/ops/tables LIBRARY headrace_train DEF ops.def EXCEPT table_ops)
 hr_kit(train/ops/text LIBRARY headrace_train DEF ops.def HEADERS letter_case.h pattern.h LINK -lpcre2-8 -lz EXCEPT

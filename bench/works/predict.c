@@ -111,7 +111,7 @@ static hr_status forward_open(forward *f, click_model *m, pass *p, hr_iterator *
     if (failed) return failed->code;
     f->value = calloc(BATCHES * FORWARD_FEEDS, sizeof *f->value);
     const hr_node logistic = forward_network(f, m), init = hr_global_variables_initializer(f->graph);
-    f->session = hr_session_new(f->graph, .workers = &(int){p->threads - 1});
+    f->session = hr_session_new(f->graph, .workers = &(int){p->threads - 1}, .passes = "exact,lookup_matmul");
     HR_TRY(hr_session_run(f->session, NULL, 0, &init, 1, NULL, &p->error));
     for (int i = 0; i < BATCHES; i++) {
         const hr_element *e;

@@ -57,6 +57,10 @@ typedef struct hr_run_config {
      * or if it tells of more than one task, HR_UNIMPLEMENTED. Its model_dir counts if no other is given; two that differ
      * are refused, "estimator.model_dir". Default: none; the environment is not looked at. */
     const char *tf_config;
+    /* Which passes rewrite the graphs of trainings, evaluations and predictions (hr_session_opts); default:
+     * "exact,lookup_matmul": layers over looked-up rows multiply each distinct row of a batch once, for which sums come
+     * in another order than without it, the same for any number of threads. Borrowed as long as the estimator lives. */
+    const char *passes;
 } hr_run_config;
 
 /* A job of a cluster, and where its tasks are. */

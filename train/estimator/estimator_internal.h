@@ -140,6 +140,12 @@ void hr__loop_hooks_add_spec(hook_list *l, hr_hook **hook, int *count); /* takes
 hr_status hr__loop_hooks_check(const char *who, hr_hook *const *hooks, int count, hr_error *err);
 void hr__loop_hooks_refuse(hr_hook *const *hooks, int count); /* frees hooks of a call that failed before its session */
 
+/* Of a session of such an estimator. */
+static inline const char *hr__passes_of(const hr_run_config *c)
+{
+    return c->passes ? c->passes : "exact,lookup_matmul";
+}
+
 hr_hook *hr__input_hook(model *m);                /* reads and feeds a batch a run; the last of all hooks */
 hr_hook *hr__stop_evaluation_hook(int64_t steps); /* logs how far it is, and stops after so many runs */
 

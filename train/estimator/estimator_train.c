@@ -257,7 +257,7 @@ static hr_status train_run(training *t, const char *checkpoint, const hr_train_o
         t->model.graph, hooks.hook, hooks.count, .checkpoint_path = checkpoint ? checkpoint : "",
         .checkpoint_dir = c->save_checkpoints_steps < 0 ? NULL : t->model.e->model_dir, .recovers = true,
         .extra = extra, .extras = 2, .init_fn = hr__model_warm_start, .init_user = &t->model, .workers = c->workers,
-        .now = c->now, .user = c->now_user);
+        .passes = hr__passes_of(c), .now = c->now, .user = c->now_user);
     hr_free(hooks.hook);
     if (!m) return hr_no_memory(err, "a session");
     hr_error closing = {0};

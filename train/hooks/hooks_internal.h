@@ -24,6 +24,7 @@ struct hr_monitored_session {
     void *user;
     char *checkpoint_dir, *checkpoint_path; /* where it begins, also after a failure */
     int *workers;
+    char *passes;
     hr_status (*init_fn)(hr_session *s, void *user, hr_error *err);
     void *init_user;
     hr_node init, local_init, ready; /* ready: may be none */

@@ -30,6 +30,7 @@ static hr_status keep_options(hr_monitored_session *m, const hr_monitored_sessio
     if (o->checkpoint_dir) m->checkpoint_dir = hr_strdup(o->checkpoint_dir);
     if (o->checkpoint_path) m->checkpoint_path = hr_strdup(o->checkpoint_path);
     if (o->workers) m->workers = hr_memdup(o->workers, sizeof *o->workers);
+    if (o->passes) m->passes = hr_strdup(o->passes);
     const hr_var_list *list = &o->var_list;
     if (list->count < 0 || (list->count > 0 && !list->saved))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graphdef.var_list",
@@ -40,7 +41,7 @@ static hr_status keep_options(hr_monitored_session *m, const hr_monitored_sessio
     m->init_user = o->init_user;
     m->recovers = o->recovers;
     const bool kept = !m->checkpoint_dir == !o->checkpoint_dir && !m->checkpoint_path == !o->checkpoint_path &&
-                      !m->workers == !o->workers && m->var_list.count == list->count;
+                      !m->workers == !o->workers && !m->passes == !o->passes && m->var_list.count == list->count;
     return kept ? HR_OK : hr_no_memory(err, "the options of a session");
 }
 
@@ -103,7 +104,7 @@ static hr_status make_variables(hr_monitored_session *m, hr_error *err)
 static hr_status create_session(hr_monitored_session *m, hr_error *err)
 {
     hr_session_free(m->session);
-    m->session = hr_session_new(m->graph, .workers = m->workers);
+    m->session = hr_session_new(m->graph, .workers = m->workers, .passes = m->passes);
     if (!m->session) return hr_no_memory(err, "a session");
     HR_TRY(make_variables(m, err));
     for (int i = 0; i < m->hooks; i++) {
@@ -168,6 +169,7 @@ static void free_session(hr_monitored_session *m)
     hr_free(m->checkpoint_dir);
     hr_free(m->checkpoint_path);
     hr_free(m->workers);
+    hr_free(m->passes);
     hr_free(m->restored);
     hr_free((void *)(uintptr_t)m->var_list.saved);
     hr_free(m->extra);

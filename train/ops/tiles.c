@@ -8,25 +8,33 @@
 /* A number in all places of a vector: GCC and clang take it so, and nothing is subtracted. */
 #define EVERYWHERE(V, x) ((x) - (V){0})
 
+/* There is something to add up, so that the compiler keeps all sums in registers. */
 #define TILE_ROWS(NAME, TARGET, V, VECTORS)                                                                            \
     TARGET static void NAME(const float *const *a, const float *const *b, int64_t count, int64_t depth,                \
                             float *const *out, bool add)                                                               \
     {                                                                                                                  \
         enum { LANES = sizeof(V) / sizeof(float), WIDTH = LANES * (VECTORS) };                                         \
         V sum[HR__TILE_ROWS][VECTORS];                                                                                 \
+        if (count < 1 || depth < 1) {                                                                                  \
+            for (int r = 0; !add && r < HR__TILE_ROWS; r++) memset(out[r], 0, WIDTH * sizeof(float));                  \
+            return;                                                                                                    \
+        }                                                                                                              \
         for (int r = 0; r < HR__TILE_ROWS; r++)                                                                        \
             for (int c = 0; c < (VECTORS); c++) sum[r][c] = add ? *(const V *)(out[r] + LANES * c) : (V){0};           \
-        for (int64_t i = 0; i < count; i++, a += HR__TILE_ROWS) {                                                      \
-            const float *factor = b[i];                                                                                \
-            for (int64_t k = 0; k < depth; k++, factor += WIDTH) {                                                     \
+        do {                                                                                                           \
+            const float *factor = *b++;                                                                                \
+            int64_t k = 0;                                                                                             \
+            do {                                                                                                       \
                 V f[VECTORS];                                                                                          \
                 for (int c = 0; c < (VECTORS); c++) f[c] = *(const V *)(factor + LANES * c);                           \
                 for (int r = 0; r < HR__TILE_ROWS; r++) {                                                              \
                     const V x = EVERYWHERE(V, a[r][k]);                                                                \
                     for (int c = 0; c < (VECTORS); c++) sum[r][c] += x * f[c];                                         \
                 }                                                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
+                factor += WIDTH;                                                                                       \
+            } while (++k < depth);                                                                                     \
+            a += HR__TILE_ROWS;                                                                                        \
+        } while (--count > 0);                                                                                         \
         for (int r = 0; r < HR__TILE_ROWS; r++)                                                                        \
             for (int c = 0; c < (VECTORS); c++) *(V *)(out[r] + LANES * c) = sum[r][c];                                \
     }
@@ -50,15 +58,59 @@
             for (int c = 0; c < (VECTORS); c++) *(V *)(out + WIDTH * r + LANES * c) = sum[r][c];                       \
     }
 
+#define TILE_TURNED(NAME, TARGET, V, VECTORS, ROWS)                                                                    \
+    TARGET static void NAME(const float *a, int64_t a_row, const float *b, int64_t b_row, int64_t count, float *out)   \
+    {                                                                                                                  \
+        enum { LANES = sizeof(V) / sizeof(float), WIDTH = LANES * (VECTORS) };                                         \
+        V sum[ROWS][VECTORS];                                                                                          \
+        for (int r = 0; r < (ROWS); r++)                                                                               \
+            for (int c = 0; c < (VECTORS); c++) sum[r][c] = (V){0};                                                    \
+        for (int64_t i = 0; i < count; i++, a += a_row, b += b_row) {                                                  \
+            V f[VECTORS];                                                                                              \
+            for (int c = 0; c < (VECTORS); c++) f[c] = *(const V *)(b + LANES * c);                                    \
+            for (int r = 0; r < (ROWS); r++) {                                                                         \
+                const V x = EVERYWHERE(V, a[r]);                                                                       \
+                for (int c = 0; c < (VECTORS); c++) sum[r][c] += x * f[c];                                             \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int r = 0; r < (ROWS); r++)                                                                               \
+            for (int c = 0; c < (VECTORS); c++) *(V *)(out + WIDTH * r + LANES * c) = sum[r][c];                       \
+    }
+
+#define TILE_SUMS(NAME, TARGET, V, VECTORS)                                                                            \
+    TARGET static void NAME(const float *from, int64_t from_row, const int32_t *at, const int32_t *begin,              \
+                            int64_t count, float *out, int64_t out_row, bool add)                                      \
+    {                                                                                                                  \
+        enum { LANES = sizeof(V) / sizeof(float) };                                                                    \
+        for (int64_t i = 0; i < count; i++, out += out_row) {                                                          \
+            V sum[VECTORS];                                                                                            \
+            for (int c = 0; c < (VECTORS); c++) sum[c] = add ? *(const V *)(out + LANES * c) : (V){0};                 \
+            for (int32_t j = begin[i]; j < begin[i + 1]; j++) {                                                        \
+                const float *row = from + at[j] * from_row;                                                            \
+                for (int c = 0; c < (VECTORS); c++) sum[c] += *(const V *)(row + LANES * c);                           \
+            }                                                                                                          \
+            for (int c = 0; c < (VECTORS); c++) *(V *)(out + LANES * c) = sum[c];                                      \
+        }                                                                                                              \
+    }
+
 #define TILE(NAME, TARGET, V, VECTORS)                                                                                 \
     TILE_ROWS(NAME##_rows, TARGET, V, VECTORS)                                                                         \
+    TILE_TURNED(NAME##_turned_1, TARGET, V, VECTORS, 1)                                                                \
+    TILE_TURNED(NAME##_turned_2, TARGET, V, VECTORS, 2)                                                                \
+    TILE_TURNED(NAME##_turned_3, TARGET, V, VECTORS, 3)                                                                \
+    TILE_TURNED(NAME##_turned_4, TARGET, V, VECTORS, 4)                                                                \
+    TILE_TURNED(NAME##_turned_5, TARGET, V, VECTORS, 5)                                                                \
+    TILE_TURNED(NAME##_turned_6, TARGET, V, VECTORS, 6)                                                                \
+    TILE_SUMS(NAME##_sums, TARGET, V, VECTORS)                                                                         \
     TILE_OUTER(NAME##_outer_6, TARGET, V, VECTORS, HR__TILE_ROWS)                                                      \
     TILE_OUTER(NAME##_outer_2, TARGET, V, VECTORS, 2)                                                                  \
     TILE_OUTER(NAME##_outer_1, TARGET, V, VECTORS, 1)
 #define TILE_OF(NAME, V, VECTORS)                                                                                      \
     {                                                                                                                  \
         .width = sizeof(V) / sizeof(float) * (VECTORS), .rows = NAME##_rows,                                           \
-        .outer = {NAME##_outer_6, NAME##_outer_2, NAME##_outer_1},                                                     \
+        .outer = {NAME##_outer_6, NAME##_outer_2, NAME##_outer_1}, .sums = NAME##_sums,                                \
+        .turned = {NAME##_turned_1, NAME##_turned_2, NAME##_turned_3,                                                  \
+                   NAME##_turned_4, NAME##_turned_5, NAME##_turned_6},                                                 \
     }
 
 /* ---- of processors ---- */

@@ -41,7 +41,9 @@ static bool rows_are_distinct(const hr_kernel *k, const hr_sparse_update *of)
 {
     int i = 0;
     while (i < k->inputs && k->input[i] != of->indices) i++;
-    return i < k->inputs && strcmp(hr_node_op(hr_node_input(k->node, i)), "Headrace>EmbeddingLookupSparseGrad") == 0;
+    if (i == k->inputs) return false;
+    const char *op = hr_node_op(hr_node_input(k->node, i));
+    return strcmp(op, "Headrace>EmbeddingLookupSparseGrad") == 0 || strcmp(op, "Headrace>LookupMatMulGrad") == 0;
 }
 
 hr_status hr_sparse_sum_rows(hr_kernel *k, const hr_sparse_update *of, const int64_t **rows, const void **sums,

@@ -2,6 +2,8 @@
 #include "io/match.h"
 #include "train/training/training_internal.h"
 
+#include <headrace/pass.h>
+
 static hr_status train_read_numbers(hr_training *t, const hr__node *train, hr_error *err)
 {
     hr_run_config *r = &t->run;
@@ -20,6 +22,17 @@ static hr_status train_read_numbers(hr_training *t, const hr__node *train, hr_er
         return hr__node_expected(secs, "seconds above 0, of at most 1e9", err);
     HR_TRY(hr__config_int64(train, "save_summary_steps", -1, INT64_MAX, &r->save_summary_steps, err));
     return hr__config_int64(train, "log_step_count_steps", -1, INT64_MAX, &r->log_step_count_steps, err);
+}
+
+static hr_status train_read_passes(hr_training *t, const hr__node *train, hr_error *err)
+{
+    const char *passes = NULL;
+    HR_TRY(hr__config_text(train, "passes", &passes, err));
+    if (!passes) return HR_OK;
+    if (hr_rewrite_check(passes, NULL) != HR_OK)
+        return hr__node_expected(hr__node_get(train, "passes"), "names of passes, as of hr_session_opts", err);
+    t->run.passes = t->passes = hr_strdup(passes);
+    return t->passes ? HR_OK : hr_no_memory(err, "a training");
 }
 
 hr_status hr__training_read_train(hr_training *t, const hr__node *root, const hr_training_opts *o, hr_error *err)
@@ -43,6 +56,7 @@ hr_status hr__training_read_train(hr_training *t, const hr__node *root, const hr
                                        "save_checkpoints_secs",
                                        "save_summary_steps",
                                        "log_step_count_steps",
+                                       "passes",
                                        NULL};
     const hr__node *train;
     const char *model_dir = "model", *files = NULL, *eval_files = NULL;
@@ -51,6 +65,7 @@ hr_status hr__training_read_train(hr_training *t, const hr__node *root, const hr
     HR_TRY(hr__config_text(train, "model_dir", &model_dir, err));
     HR_TRY(hr__config_text(train, "files", &files, err));
     HR_TRY(hr__config_text(train, "eval_files", &eval_files, err));
+    HR_TRY(train_read_passes(t, train, err));
     t->batch_size = 128;
     t->epochs = 1;
     t->shuffle = 10000;

@@ -128,6 +128,7 @@ void hr_training_free(hr_training *t)
     hr_free((void *)t->schema.field);
     hr_free(t->units);
     hr_free(t->model_dir);
+    hr_free(t->passes);
     hr_free(t->files);
     hr_free(t->eval_files);
     hr__text_free(&t->identity);

@@ -75,7 +75,7 @@ struct hr_training {
     hr_combiner combiner;      /* of the linear half */
     const hr__node *rate_node; /* train.learning_rate; NULL: none */
     bool rate_used;            /* an optimizer has it */
-    char *model_dir, *files, *eval_files;
+    char *model_dir, *files, *eval_files, *passes;
     int64_t batch_size, epochs, shuffle, cycle_length, max_steps, seed;
     bool drop_remainder; /* of the training: a last batch with fewer rows is left out */
     hr_run_config run;

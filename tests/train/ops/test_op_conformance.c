@@ -166,6 +166,8 @@ static const struct {
     {"MaxPoolGradGradV2", "two sizes and three tensors that fit each other: test_max_pools.c"},
     {"_FusedConv2D", "words that say what is fused: test_layer_passes.c"},
     {"_FusedMatMul", "words that say what is fused: test_layer_passes.c"},
+    {"Headrace>LookupMatMul", "rows, tables and weights must fit each other: test_lookup_matmul.c"},
+    {"Headrace>LookupMatMulGrad", "rows, tables and weights must fit each other: test_lookup_matmul.c"},
 };
 
 static bool has_no_result(const char *op)

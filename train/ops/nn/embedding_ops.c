@@ -1,9 +1,8 @@
 /* Embedding lookup of rows of ids in one node: gather, combine, nothing in between; what TensorFlow composes as
  * safe_embedding_lookup_sparse, with its order of additions. Its gradient is the slices of the rows that were looked
  * up, one for each distinct id; there is never a dense gradient of a table. */
-#include <headrace/kernels.h>
+#include "train/ops/nn/lookups.h"
 #include <headrace/nn.h>
-#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -30,20 +29,18 @@ static hr_status lookup_prepare(hr_node node, hr_session *session, void *state, 
 
 /* ---- forward ---- */
 
-typedef struct lookup {
-    hr_lookup table;
-    const int64_t *ids;
-    const int32_t *splits;
-    const float *weights; /* NULL: 1 each */
+typedef struct looking {
+    lookup of;
     float *out;
     atomic_bool *failed;
-} lookup;
+} looking;
 
 static void look_up_rows(int64_t first, int64_t last, void *user)
 {
-    const lookup *l = user;
-    if (hr_combine_rows(&l->table, l->ids, l->weights, l->splits + first, last - first,
-                        l->out + first * l->table.dimension, NULL) != HR_OK)
+    const looking *l = user;
+    const lookup *of = &l->of;
+    if (hr_combine_rows(&of->table, of->ids, of->weights, of->splits + first, last - first,
+                        l->out + first * of->table.dimension, NULL) != HR_OK)
         atomic_store_explicit(l->failed, true, memory_order_relaxed);
 }
 
@@ -66,11 +63,12 @@ static hr_status embedding_describe(hr_kernel *k, int offset, lookup *l, hr_erro
 
 static hr_status lookup_compute(hr_kernel *k, hr_error *err)
 {
-    lookup l = {0};
+    looking l = {0};
     hr_tensor *out;
     atomic_bool failed = false;
-    HR_TRY(embedding_describe(k, 0, &l, err));
-    const int64_t rows = k->input[2]->count - 1, dim = l.table.dimension;
+    HR_TRY(embedding_describe(k, 0, &l.of, err));
+    const lookup *of = &l.of;
+    const int64_t rows = k->input[2]->count - 1, dim = of->table.dimension;
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(rows, dim), &out, err));
     l.out = out->data;
     l.failed = &failed;
@@ -78,7 +76,7 @@ static hr_status lookup_compute(hr_kernel *k, hr_error *err)
     if (dim > 0) hr_kernel_parallel(k, rows, each * ((double)dim * .06 + 3) + 3, look_up_rows, &l);
     if (!failed) return HR_OK;
     /* For the first error, in order; or for the rows, if it was memory that is there by now. */
-    return hr_combine_rows(&l.table, l.ids, l.weights, l.splits, rows, l.out, err);
+    return hr_combine_rows(&of->table, of->ids, of->weights, of->splits, rows, l.out, err);
 }
 
 static hr_status lookup_shape(hr_infer *s, hr_error *err)
@@ -94,23 +92,6 @@ static hr_status lookup_shape(hr_infer *s, hr_error *err)
 
 /* ---- the gradient: inputs table, grad, ids, row_splits, weights ---- */
 
-static bool counts(const lookup *l, int32_t i)
-{
-    return l->ids[i] >= 0 && (!l->weights || l->table.combiner == HR_SUM || l->weights[i] > 0);
-}
-
-/* What the sum of a row was divided by. */
-static float embedding_divisor(const lookup *l, int32_t first, int32_t last, int32_t count)
-{
-    const hr_combiner combiner = l->table.combiner;
-    if (combiner == HR_SUM) return 1;
-    if (!l->weights) return combiner == HR_MEAN ? (float)count : sqrtf((float)count);
-    float sum = 0;
-    for (int32_t i = first; i < last; i++)
-        if (counts(l, i)) sum += combiner == HR_MEAN ? l->weights[i] : l->weights[i] * l->weights[i];
-    return combiner == HR_MEAN ? sum : sqrtf(sum);
-}
-
 /* g's way back through the clipping of one table row x to norm m: m / |x| (g - x (x.g) / |x|^2) where it was
  * clipped. */
 static void through_clip(const lookup *l, int64_t id, float *g)
@@ -125,42 +106,6 @@ static void through_clip(const lookup *l, int64_t id, float *g)
     const float norm = sqrtf(square);
     if (norm <= l->table.max_norm) return;
     for (int64_t j = 0; j < dim; j++) g[j] = l->table.max_norm / norm * (g[j] - x[j] * dot / square);
-}
-
-/* The place of each id among the distinct ones; -1: it does not count. TensorFlow looks up row 0 for a row without ids
- * and then discards it: the optimizer sees row 0 with a gradient of zeros, at which Ftrl, for one, still moves it. */
-static hr_status find_places(const lookup *l, int64_t rows, hr_distinct_rows *found, int32_t *place, hr_error *err)
-{
-    for (int64_t r = 0; r < rows; r++) {
-        bool empty = true;
-        for (int32_t i = l->splits[r]; i < l->splits[r + 1]; i++) {
-            place[i] = -1;
-            if (!counts(l, i)) continue;
-            if (l->ids[i] >= l->table.buckets)
-                return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected ids below %lld, got %lld",
-                               (long long)l->table.buckets, (long long)l->ids[i]);
-            place[i] = (int32_t)hr_distinct_rows_find(found, l->ids[i]);
-            empty = false;
-        }
-        if (empty && l->table.buckets > 0) hr_distinct_rows_find(found, 0);
-    }
-    return HR_OK;
-}
-
-/* One row's share of each table row that went into it. */
-static void spread_row(const lookup *l, int64_t r, const float *grad, const int32_t *place, float *values)
-{
-    const int32_t first = l->splits[r], last = l->splits[r + 1];
-    const int64_t dim = l->table.dimension;
-    int32_t n = 0;
-    for (int32_t i = first; i < last; i++) n += place[i] >= 0;
-    const float by = embedding_divisor(l, first, last, n);
-    for (int32_t i = first; i < last; i++) {
-        if (place[i] < 0) continue;
-        const float scale = by == 0 ? 0 : (l->weights ? l->weights[i] : 1) / by;
-        float *to = values + place[i] * dim;
-        for (int64_t j = 0; j < dim; j++) to[j] += grad[r * dim + j] * scale;
-    }
 }
 
 /* Each id is a row of its own and counts, with nothing to weigh. */
@@ -199,7 +144,7 @@ static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
     HR_TRY(hr_distinct_rows_begin(k, nnz + 1, l.table.buckets, &found, err));
     int32_t *place = hr_kernel_temp(k, (size_t)nnz * sizeof *place + 1);
     if (!place) return hr_no_memory(err, "the places of ids");
-    HR_TRY(find_places(&l, rows, &found, place, err));
+    HR_TRY(lookup_find_places(&l, rows, &found, place, err));
     HR_TRY(hr_kernel_output(k, 1, HR_SHAPE(found.count), &indices, err));
     if (found.count) memcpy(indices->data, found.rows, (size_t)found.count * sizeof *found.rows);
     const bool one = is_one_a_row(&l, nnz, rows);
@@ -210,7 +155,7 @@ static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
     if (one)
         sum_rows(rows, dim, k->input[1]->data, place, sums);
     else
-        for (int64_t r = 0; r < rows; r++) spread_row(&l, r, k->input[1]->data, place, sums);
+        for (int64_t r = 0; r < rows; r++) lookup_spread_row(&l, r, k->input[1]->data, place, sums);
     for (int64_t i = 0; i < found.count && l.table.max_norm > 0; i++) through_clip(&l, found.rows[i], sums + i * dim);
     return HR_OK;
 }
