@@ -69,26 +69,38 @@ static bool rows_equal(const rows *x, int64_t i, const rows *y, int64_t j)
     return true;
 }
 
+/* Rows are single whole numbers of 64 bits, as ids are. */
+static bool rows_are_ids(const rows *r) { return r->t->dtype == HR_INT64 && r->before == 1 && r->after == 1; }
+
 /* A table of rows: slots hold a row's number + 1, so that 0 is a free one. */
 typedef struct row_table {
     rows of;
     int64_t *slot;
     uint64_t mask;
+    bool ids;
 } row_table;
 
 static hr_status row_table_new(hr_kernel *k, rows of, row_table *out, hr_error *err)
 {
     uint64_t size = 16;
     while (size < 2 * (uint64_t)of.count) size *= 2;
-    *out = (row_table){of, hr_kernel_temp(k, (size_t)size * sizeof *out->slot), size - 1};
+    *out = (row_table){of, hr_kernel_temp(k, (size_t)size * sizeof *out->slot), size - 1, rows_are_ids(&of)};
     if (!out->slot) return hr_no_memory(err, "a table of values");
     memset(out->slot, 0, (size_t)size * sizeof *out->slot);
     return HR_OK;
 }
 
-/* The slot of the row of the table that is equal to row i of `r`, or a free one. */
+static int64_t *id_slot(const row_table *t, const int64_t *ids, int64_t id)
+{
+    uint64_t at = hr_fingerprint_cat64(0, (uint64_t)id) & t->mask;
+    while (t->slot[at] && ids[t->slot[at] - 1] != id) at = (at + 1) & t->mask;
+    return &t->slot[at];
+}
+
+/* The slot of the row of the table that is equal to row i of `r`, of the same type, or a free one. */
 static int64_t *row_slot(const row_table *t, const rows *r, int64_t i)
 {
+    if (t->ids) return id_slot(t, t->of.t->data, ((const int64_t *)r->t->data)[i]);
     bool nan = false;
     uint64_t at = row_hash(r, i, &nan) & t->mask;
     while (t->slot[at] && (nan || !rows_equal(&t->of, t->slot[at] - 1, r, i))) at = (at + 1) & t->mask;
@@ -220,12 +232,13 @@ static hr_status where_compute(hr_kernel *k, hr_error *err)
     if (rank == 0) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "WhereOp : Unhandled input dimensions: 0");
     for (int64_t i = 0; i < in->count; i++) count += not_zero(in->data, i);
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(count, rank), &out, err));
-    int64_t *to = out->data;
+    int64_t *to = out->data, at[HR_MAX_RANK] = {0};
     for (int64_t i = 0; i < in->count; i++) {
-        if (!not_zero(in->data, i)) continue;
-        int64_t rest = i;
-        for (int d = rank - 1; d >= 0; rest /= in->shape.dims[d], d--) to[d] = rest % in->shape.dims[d];
-        to += rank;
+        if (not_zero(in->data, i)) {
+            memcpy(to, at, (size_t)rank * sizeof *to);
+            to += rank;
+        }
+        for (int d = rank - 1; d >= 0 && ++at[d] == in->shape.dims[d]; d--) at[d] = 0;
     }
     return HR_OK;
 }
