@@ -258,6 +258,7 @@ static int serve_run(command_call *call)
     hr_server *server = NULL;
     const int code = take_flags(call, &s);
     if (code != 0) return code;
+    if (flag_given(call, "quiet")) hr_set_log(NULL, NULL);
     catch_interrupt();
     interrupt_at_once("serve"); /* until there is something to drain */
     warn_without_effect(call);

@@ -53,6 +53,14 @@ it_predicts_rows_and_columns() {
     stop
 }
 
+it_says_nothing_where_it_is_to_be_quiet() {
+    words 1 cat 7
+    serve --quiet
+    wait_until sh -c "curl -sf $url/readyz"
+    stop
+    [ -z "$err" ] || fail "expected nothing on standard error"
+}
+
 it_takes_new_versions_and_drops_deleted_ones() {
     words 1 cat 7
     serve

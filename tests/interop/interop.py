@@ -1,4 +1,6 @@
-"""Files between Headrace and a real TensorFlow 2.15.1, both ways. interop.py PROGRAM: the program is interop.c's."""
+"""Files between Headrace and a real TensorFlow, both ways. interop.py PROGRAM: the program is interop.c's.
+
+With a later TensorFlow than 2.15.1, whose Keras is another one, what needs estimators and Keras 2 is left out."""
 import contextlib
 import glob
 import io
@@ -19,6 +21,7 @@ from tensorflow.python.framework import op_def_registry  # noqa: E402
 tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 COMPRESSIONS = ["", "GZIP", "ZLIB"]
+of_2_15 = unittest.skipUnless(hasattr(tf, "estimator"), "this TensorFlow has no estimators and another Keras")
 
 
 def headrace(*arguments):
@@ -256,6 +259,7 @@ class Columns(Case):
                 session.run(tf.raw_ops.AssignVariableOp(resource=op.outputs[0], value=value))
             return session.run(fetches, {"examples:0": records})
 
+    @of_2_15
     def test_tensorflow_runs_headraces_columns(self):
         here = os.getcwd()
         os.chdir(self.folder.name)
@@ -419,7 +423,10 @@ class Graphs(Case):
         self.assertEqual(meta.signature_def["serving_default"].outputs["out"].name, "y:0")
         for op in meta.meta_info_def.stripped_op_list.op:
             theirs = op_def_registry.get(op.name)
-            self.assertEqual([(a.name, a.type, a.default_value) for a in op.attr], [(a.name, a.type, a.default_value) for a in theirs.attr])
+            ours, there = ([(a.name, a.type, a.default_value) for a in d.attr] for d in (op, theirs))
+            if tf.__version__ != "2.15.1":
+                there = [a for a in there if a in ours]  # later ones have more
+            self.assertEqual(ours, there)
             self.assertEqual([a.SerializeToString() for a in op.input_arg], [without_text(a).SerializeToString() for a in theirs.input_arg])
             self.assertEqual(op.is_stateful, theirs.is_stateful)
 
@@ -637,17 +644,20 @@ class SavedModels(Case):
     def input_of(model):
         return list(tf.saved_model.load(model).signatures["serving_default"].structured_input_signature[1])
 
-    def check_keras(self, layers, *values):
+    def check_keras(self, layers, *values, rewritten=("again", "inference")):
         tf.keras.utils.set_random_seed(1)
         model = tf.keras.Sequential(layers)
         model(values[0])
         for i, w in enumerate(model.weights):  # moving averages that are no zeros and ones
             w.assign(w + 0.1 * (i + 1) * tf.cast(tf.abs(tf.sin(tf.range(tf.size(w), dtype=tf.float32))), w.dtype).numpy().reshape(w.shape))
         path = self.path("keras")
-        tf.saved_model.save(model, path)
+        if hasattr(tf, "estimator"):
+            tf.saved_model.save(model, path)
+        else:
+            model.export(path, verbose=False)
         key = self.input_of(path)[0]
         for i, value in enumerate(values):
-            self.check(path, "serving_default", {key: value}, ("again", "inference") if i == 0 else ())
+            self.check(path, "serving_default", {key: value}, rewritten if i == 0 else ())
 
     def test_keras_dense(self):
         layers = tf.keras.layers
@@ -667,8 +677,10 @@ class SavedModels(Case):
 
     def test_keras_recurrent(self):
         layers = tf.keras.layers
+        # The loops of Keras 3 read variables in them: such a model cannot be frozen.
+        rewritten = ("again", "inference") if hasattr(tf, "estimator") else ("again",)
         self.check_keras([layers.LSTM(4, return_sequences=True), layers.GRU(3), layers.Dense(1)],
-                         np.random.RandomState(2).rand(2, 5, 3).astype(np.float32))
+                         np.random.RandomState(2).rand(2, 5, 3).astype(np.float32), rewritten=rewritten)
 
     def test_modules_with_tables_and_captured_variables(self):
         vocabulary = self.path("animals.txt")
@@ -752,6 +764,7 @@ class SavedModels(Case):
             self.check(raw, "predict", {"age": np.float32([[20], [70]]), "sex": np.array([[b"f"], [b"m"]], object),
                                         "town": np.array([[b"Ulm", b""], [b"Kiel", b"Bonn"]], object)})
 
+    @of_2_15
     def test_estimators_of_tensorflow(self):
         spec = {"age": tf.io.FixedLenFeature([1], tf.float32), "sex": tf.io.VarLenFeature(tf.string),
                 "town": tf.io.VarLenFeature(tf.string)}
@@ -782,6 +795,7 @@ class SavedModels(Case):
                 self.check(path, signature, {key: requests}, ("again", "inference") if signature == "predict" else ())
 
 
+@of_2_15
 class Estimators(Case):
     def setUp(self):
         super().setUp()
@@ -857,6 +871,7 @@ class Estimators(Case):
         self.both_ways("combined")
 
 
+@of_2_15
 class Callbacks(Case):
     """What the callbacks of a training leave: the same as Keras's, of the same training."""
 
