@@ -47,7 +47,7 @@ install(EXPORT headrace NAMESPACE headrace:: FILE headrace-targets.cmake
 
 # What a static library is linked with, as pkg-config names it.
 set(HEADRACE_NEEDS_headrace libuv zlib liblz4 yaml-0.1)
-foreach(optional IN ITEMS ISAL/libisal ZSTD/libzstd)
+foreach(optional IN ITEMS ISAL/libisal SQLITE/sqlite3 ZSTD/libzstd)
     string(REPLACE "/" ";" pair ${optional})
     list(GET pair 0 found)
     list(GET pair 1 package)

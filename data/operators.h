@@ -340,6 +340,82 @@ HR_API hr_dataset *hr_sample_by_weight_with(hr_dataset *in, const char *componen
     HR_CALL2_(hr_sample_by_weight_with, hr_sample_by_weight_opts, __VA_ARGS__,                                         \
               .struct_size = sizeof(hr_sample_by_weight_opts))
 
+/* What a row gets whose key is not in the table. */
+typedef enum hr_missing_key {
+    HR_MISSING_ERROR,   /* it is an error, HR_NOT_FOUND */
+    HR_MISSING_DEFAULT, /* .default_values */
+    HR_MISSING_DROP,    /* it is left out */
+} hr_missing_key;
+
+/* Joins each row with the row of `table` that has its key: adds the table's components but the key. `key` is a scalar
+ * of int32, int64 or string. The table is a dataset of any source, of single elements, each key once; it is read when
+ * the join is made, and kept in memory. Takes both. May stand before or after batch, unless it drops rows. Kinds:
+ * lookup_rows.*, and those of the table. */
+typedef struct hr_lookup_rows_opts {
+    size_t struct_size;
+    const char *table_key; /* the name of the key in the table; default: the same */
+    hr_missing_key missing;
+    /* One for each component that is added, in their order: its values, as many as the shape has. Default: zeros,
+     * empty strings, empty lists. */
+    const hr_tensor *default_values;
+    const char *prefix; /* before the names of the components that are added: "user/"; default: none */
+    const char *found;  /* name of a bool component: whether the key was there; default: none */
+    size_t max_bytes;   /* of the table in memory; more is HR_RESOURCE_EXHAUSTED; default: no limit */
+} hr_lookup_rows_opts;
+HR_API hr_dataset *hr_lookup_rows_with(hr_dataset *in, const char *key, hr_dataset *table,
+                                       const hr_lookup_rows_opts *opts);
+#define hr_lookup_rows(...)                                                                                            \
+    HR_CALL3_(hr_lookup_rows_with, hr_lookup_rows_opts, __VA_ARGS__, .struct_size = sizeof(hr_lookup_rows_opts))
+
+/* ---- strings of rows: what tf.io's functions of these names do in a map ----
+ *
+ * Each takes the component of this name, before batch or after it, and puts the result in its place, or, with .name,
+ * beside it. A row that cannot be converted is an error of that row, with its file and record. Kinds: row_bytes.* */
+
+typedef struct hr_row_bytes_opts {
+    size_t struct_size;
+    const char *name; /* of a component for the result; default: it replaces the one that is read */
+    bool pad;         /* hr_encode_base64_rows: with '=' at the end; default: without */
+} hr_row_bytes_opts;
+
+/* The bytes of a string as numbers, as they lie in memory. */
+typedef struct hr_decode_raw_rows_opts {
+    size_t struct_size;
+    const char *name;      /* as above */
+    const hr_shape *shape; /* of a row; &HR_SHAPE(28, 28), or &HR_SHAPE(-1, 3). Default: one dimension, of any length */
+    int64_t fixed_length;  /* bytes: longer strings are cut, shorter ones padded with zeros; default: as they are */
+    bool big_endian;       /* default: little_endian=True */
+} hr_decode_raw_rows_opts;
+HR_API hr_dataset *hr_decode_raw_rows_with(hr_dataset *in, const char *component, hr_dtype dtype,
+                                           const hr_decode_raw_rows_opts *opts);
+#define hr_decode_raw_rows(...)                                                                                        \
+    HR_CALL3_(hr_decode_raw_rows_with, hr_decode_raw_rows_opts, __VA_ARGS__,                                           \
+              .struct_size = sizeof(hr_decode_raw_rows_opts))
+
+/* Strings that are compressed: HR_NONE, HR_ZLIB or HR_GZIP. Streams that follow one another are one text. */
+HR_API hr_dataset *hr_decode_compressed_rows_with(hr_dataset *in, const char *component, hr_compression compression,
+                                                  const hr_row_bytes_opts *opts);
+#define hr_decode_compressed_rows(...)                                                                                 \
+    HR_CALL3_(hr_decode_compressed_rows_with, hr_row_bytes_opts, __VA_ARGS__, .struct_size = sizeof(hr_row_bytes_opts))
+
+/* Base64 with '-' and '_' in place of '+' and '/'; what is decoded may be padded or not. */
+HR_API hr_dataset *hr_encode_base64_rows_with(hr_dataset *in, const char *component, const hr_row_bytes_opts *opts);
+HR_API hr_dataset *hr_decode_base64_rows_with(hr_dataset *in, const char *component, const hr_row_bytes_opts *opts);
+#define hr_encode_base64_rows(...)                                                                                     \
+    HR_CALL2_(hr_encode_base64_rows_with, hr_row_bytes_opts, __VA_ARGS__, .struct_size = sizeof(hr_row_bytes_opts))
+#define hr_decode_base64_rows(...)                                                                                     \
+    HR_CALL2_(hr_decode_base64_rows_with, hr_row_bytes_opts, __VA_ARGS__, .struct_size = sizeof(hr_row_bytes_opts))
+
+/* A tensor out of what tf.io.serialize_tensor made: of this type and shape, whose first dimension may be -1. The other
+ * way round, the bytes are TensorFlow's. */
+HR_API hr_dataset *hr_parse_tensor_rows_with(hr_dataset *in, const char *component, hr_dtype dtype, hr_shape shape,
+                                             const hr_row_bytes_opts *opts);
+#define hr_parse_tensor_rows(...)                                                                                      \
+    HR_CALL4_(hr_parse_tensor_rows_with, hr_row_bytes_opts, __VA_ARGS__, .struct_size = sizeof(hr_row_bytes_opts))
+HR_API hr_dataset *hr_serialize_tensor_rows_with(hr_dataset *in, const char *component, const hr_row_bytes_opts *opts);
+#define hr_serialize_tensor_rows(...)                                                                                  \
+    HR_CALL2_(hr_serialize_tensor_rows_with, hr_row_bytes_opts, __VA_ARGS__, .struct_size = sizeof(hr_row_bytes_opts))
+
 /* Each element comes from one of `in`, drawn at random. A dataset that has ended is not drawn any more, which
  * changes the mixture. Takes all. */
 typedef struct hr_sample_from_datasets_opts {

@@ -195,6 +195,27 @@ typedef struct hr_jsonl_opts {
 HR_API hr_dataset *hr_jsonl_with(const char *pattern, const hr_jsonl_opts *opts);
 #define hr_jsonl(...) HR_CALL1_(hr_jsonl_with, hr_jsonl_opts, __VA_ARGS__, .struct_size = sizeof(hr_jsonl_opts))
 
+/* One component of the rows of a query: its columns in their order. */
+typedef struct hr_sql_column {
+    const char *name;
+    hr_dtype dtype;                 /* int8 to int64, uint8 to uint32, float32, float64, bool, string */
+    const hr_tensor *default_value; /* one value, for NULL; default: NULL is an error */
+} hr_sql_column;
+
+/* The rows that a query of a database gives (TensorFlow's SqlDataset). `driver_name` is "sqlite", `data_source_name` the
+ * file, which is only read. Values are taken exactly: a text in a column of numbers, or a number that the type cannot
+ * hold, is an error (there: 0, or cut); a string takes any value as SQLite writes it. A restored pipeline runs the query
+ * again and passes over the rows that were given, so the query should say ORDER BY. Kinds: sql.*; sql.build:
+ * HR_UNIMPLEMENTED, the library was built without libsqlite3. */
+typedef struct hr_sql_opts {
+    size_t struct_size;
+    const hr_sql_column *columns; /* required: one for each column of the query */
+    int column_count;
+} hr_sql_opts;
+HR_API hr_dataset *hr_sql_with(const char *driver_name, const char *data_source_name, const char *query,
+                               const hr_sql_opts *opts);
+#define hr_sql(...) HR_CALL3_(hr_sql_with, hr_sql_opts, __VA_ARGS__, .struct_size = sizeof(hr_sql_opts))
+
 /* The rows of TFRecord, CSV or JSON-lines files as serialized tf.Examples: string "value". The bytes are those of the
  * records that hr_convert would write for these rows with the same options, in the same order. So a training on a CSV
  * is the training on its TFRecords. `pattern` as in hr_tfrecord, but all files must have one format. A JSON object must

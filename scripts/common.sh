@@ -33,7 +33,7 @@ build_targets() {
 
 # What every build needs (docs/design.md, section 7).
 build_packages=(gcc libc6-dev make cmake ninja-build pkg-config ca-certificates
-    libuv1-dev zlib1g-dev liblz4-dev libyaml-dev libisal-dev libzstd-dev
+    libuv1-dev zlib1g-dev liblz4-dev libyaml-dev libisal-dev libzstd-dev libsqlite3-dev
     libprotobuf-c-dev protobuf-c-compiler libopenblas-pthread-dev libpcre2-dev libcjson-dev
     libpng-dev libjpeg62-turbo-dev
     libhttp-parser-dev libgrpc-dev libssl-dev)

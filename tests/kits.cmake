@@ -10,11 +10,16 @@
 
 # Sources that read files use the readers' insides: the windows on files, record framing, damage and policies. cache and
 # load write and read files of cached rows, the parsers are made for the wire format, and Arrow's rows are shared with
-# hr_iterator_to_arrow. None of these insides is a kit.
-hr_kit(data/ops LIBRARY headrace DEF ops.def LINK -luv EXCEPT
+# hr_iterator_to_arrow; row_bytes reads TensorProto by the reader of tf.Example. None of these insides is a kit.
+# sql is made of SQLite.
+set(sqlite "")
+if(SQLITE_FOUND)
+    set(sqlite -DHR_HAVE_SQLITE -lsqlite3)
+endif()
+hr_kit(data/ops LIBRARY headrace DEF ops.def LINK -luv ${sqlite} EXCEPT
     csv example_rows fixed_length_records idx jsonl shuffled_records text_lines tfrecord
     cache load
-    parse_example parse_sequence_example
+    parse_example parse_sequence_example row_bytes
     from_arrow from_arrow_stream)
 
 # MatMul, Einsum and decompositions call OpenBLAS, and convolutions and LookupMatMul tiles of registers, which are private files of the

@@ -209,14 +209,16 @@ static bool number_rows(unit *u)
     return c->number != NULL;
 }
 
+/* After one has failed as a whole there are no rows, and perhaps not the columns that the next one expects. */
 static void run_operators(stage *s, unit *u, hr_work *w)
 {
-    for (int i = 0; i < s->works && !engine_cancelled(w->engine); i++) {
+    hr_status st = HR_OK;
+    for (int i = 0; i < s->works && st >= 0 && !engine_cancelled(w->engine); i++) {
         hr_error err = {0};
         const hr_op *op = s->work[i].ds->op;
         w->op = &s->work[i];
         const void *blob = s->work[i].ds == s->top->ds ? u->blob : NULL;
-        hr_status st = op->work(s->work[i].ds->spec, blob, w, &u->rows->c, &err);
+        st = op->work(s->work[i].ds->spec, blob, w, &u->rows->c, &err);
         st = hr__op_answer(op, st, &err);
         if (st < 0) cut_at(w, &u->rows->c, 0, &err);
         if (w->failed) drop_failed(w);
