@@ -37,6 +37,11 @@ static hr_status file_system_check(const hr_file_system *system, hr_error *err)
     if (!system->open || !system->read || !system->close || !system->about || !system->list)
         return hr_fail(err, HR_INVALID_ARGUMENT, "file_system.function",
                        "file system %s: expected .open, .read, .close, .about and .list, got NULL for one", scheme);
+    const int writes = !!system->create + !!system->write + !!system->commit + !!system->discard;
+    if (writes != 0 && writes != 4)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "file_system.function",
+                       "file system %s: expected .create, .write, .commit and .discard, or none of them, got %d",
+                       scheme, writes);
     if (file_system_find(scheme, size))
         return hr_fail(err, HR_ALREADY_EXISTS, "file_system.scheme", "file system %s: it is registered already",
                        scheme);
@@ -99,6 +104,45 @@ hr_status hr__foreign_read(const hr__foreign_file *file, const char *path, int64
 void hr__foreign_close(hr__foreign_file *file)
 {
     if (file->system) file->system->close(file->file);
+    file->system = NULL;
+}
+
+/* ---- files that are written ---- */
+
+hr_status hr__foreign_create(const hr_file_system *system, const char *path, hr__foreign_file *out, hr_error *err)
+{
+    hr_error why = {0};
+    void *file = NULL;
+    if (!system->create) {
+        hr_fail(err, HR_UNIMPLEMENTED, "file_system.write",
+                "%s: expected a file that can be written, got one of the file system '%s', which has no .create", path,
+                system->scheme);
+        hr_error_file(err, path);
+        return HR_UNIMPLEMENTED;
+    }
+    const hr_status st = system->create(path, system->user, &file, &why);
+    if (st == HR_OK) *out = (hr__foreign_file){system, file};
+    return told(st, &why, "file.open", path, "written", err);
+}
+
+hr_status hr__foreign_write(const hr__foreign_file *file, const char *path, const void *data, size_t size,
+                            hr_error *err)
+{
+    hr_error why = {0};
+    return told(file->system->write(file->file, data, size, &why), &why, "file.write", path, "written", err);
+}
+
+hr_status hr__foreign_commit(hr__foreign_file *file, const char *path, hr_error *err)
+{
+    hr_error why = {0};
+    const hr_status st = file->system->commit(file->file, &why);
+    file->system = NULL;
+    return told(st, &why, "file.rename", path, "committed", err);
+}
+
+void hr__foreign_discard(hr__foreign_file *file)
+{
+    if (file->system) file->system->discard(file->file);
     file->system = NULL;
 }
 

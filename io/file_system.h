@@ -20,6 +20,12 @@ hr_status hr__foreign_open(const hr_file_system *system, const char *path, hr__f
 hr_status hr__foreign_read(const hr__foreign_file *file, const char *path, int64_t offset, void *to, size_t size,
                            size_t *got, hr_error *err);
 void hr__foreign_close(hr__foreign_file *file);
+/* A file that is written: closed by one of the last two. */
+hr_status hr__foreign_create(const hr_file_system *system, const char *path, hr__foreign_file *out, hr_error *err);
+hr_status hr__foreign_write(const hr__foreign_file *file, const char *path, const void *data, size_t size,
+                            hr_error *err);
+hr_status hr__foreign_commit(hr__foreign_file *file, const char *path, hr_error *err);
+void hr__foreign_discard(hr__foreign_file *file);
 
 /* ---- any path, of the machine or of a registered file system ---- */
 

@@ -165,10 +165,20 @@ typedef struct hr_file_system {
     /* Calls `found` with the bare name of each file and folder in a folder. HR_NOT_FOUND: there is no such folder. */
     hr_status (*list)(const char *folder, void *user, void (*found)(const char *name, void *to), void *to,
                       hr_error *err);
+    /* Writing: all of the four, or none, and such files can only be read. A file that create made is not seen until it
+     * is committed; one thread writes it. create replaces nothing yet. */
+    hr_status (*create)(const char *path, void *user, void **file, hr_error *err);
+    hr_status (*write)(void *file, const void *data, size_t size,
+                       hr_error *err); /* at the end: all bytes, or it fails */
+    /* Takes the file, which now has its name, whole, in place of one that was there; or it fails and nothing changes. */
+    hr_status (*commit)(void *file, hr_error *err);
+    void (*discard)(void *file); /* takes the file, and removes what was written */
 } hr_file_system;
 
 /* Registers it for the whole process, for ever; copies. From then on, all readers and file patterns of the library
- * know these files. They cannot be written. HR_ALREADY_EXISTS: the scheme has a file system. */
+ * know these files, and hr_output writes them, and with it what writes one file: hr_record_writer, hr_csv_writer,
+ * hr_convert into one file. Folders, shards that resume, indexes and caches are the machine's own. HR_ALREADY_EXISTS:
+ * the scheme has a file system. */
 HR_API hr_status hr_register_file_system(const hr_file_system *system, hr_error *err);
 
 /* ---- file patterns ---- */

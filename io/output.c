@@ -1,7 +1,9 @@
 /* Writing a file whole or not at all: under a hidden name of its own in the same folder, synced, then renamed. A
- * process killed at any moment leaves the old file or the new one. Devices and pipes are written to directly. */
+ * process killed at any moment leaves the old file or the new one. Devices and pipes are written to directly, files of
+ * registered file systems by their functions, which promise the same. */
 #include "io/output.h"
 #include "io/compression.h"
+#include "io/file_system.h"
 #include "io/input.h"
 #include "io/sys.h"
 #include "io/temporary.h"
@@ -17,9 +19,10 @@
 enum { BUFFER = 256 * 1024 };
 
 struct hr_output {
-    char *path;      /* as the caller gave it */
-    char *target;    /* what it means: symbolic links followed */
-    char *temporary; /* NULL: written to directly */
+    char *path;               /* as the caller gave it */
+    char *target;             /* what it means: symbolic links followed */
+    char *temporary;          /* NULL: written to directly */
+    hr__foreign_file foreign; /* of a registered file system; none: */
     int fd;
     int lock; /* of the temporary file, held from its close until it has its name; -1: fd holds it */
     bool standard, sync;
@@ -73,6 +76,8 @@ static hr_status open_target(hr_output *out, hr_error *err)
         out->fd = STDOUT_FILENO;
         return HR_OK;
     }
+    const hr_file_system *system = hr__file_system_of(out->path);
+    if (system) return hr__foreign_create(system, out->path, &out->foreign, err);
     out->target = hr__output_target(out->path);
     if (!out->target) return hr_no_memory(err, "a file's name");
     struct stat about;
@@ -99,6 +104,8 @@ static hr_status output_fail(hr_output *out, int number, const char *kind, const
  * bytes at once. */
 static hr_status output_write_bytes(hr_output *out, const char *data, size_t size)
 {
+    if (out->foreign.system && size > 0)
+        return out->status = hr__foreign_write(&out->foreign, out->path, data, size, &out->error);
     while (size > 0) {
         const size_t piece = out->waits && size > PIPE_BUF ? PIPE_BUF : size;
         if (out->waits) out->status = hr__wait(out->fd, POLLOUT, -1, -1, out->path, &out->error);
@@ -192,7 +199,7 @@ hr_status hr__output_cut(hr_output *out, int64_t *size, hr_error *err)
 
 hr_status hr__output_sync(hr_output *out, hr_error *err)
 {
-    if (output_flush(out) == HR_OK && out->sync && hr__sys_get()->fsync(out->fd) != 0)
+    if (output_flush(out) == HR_OK && out->sync && !out->foreign.system && hr__sys_get()->fsync(out->fd) != 0)
         output_fail(out, errno, "file.sync", "synced");
     return report(out, err);
 }
@@ -202,6 +209,9 @@ hr_status hr__output_open_written(hr_output *out, hr_input **in, hr_error *err)
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = HR_NONE};
     hr_input *opened;
     if (output_flush(out) != HR_OK) return report(out, err);
+    if (out->foreign.system)
+        return hr_fail(err, HR_UNIMPLEMENTED, "file_system.write",
+                       "%s: expected a file of the machine, which can be read before it is complete", out->path);
     HR_TRY(hr_input_open_with(out->temporary ? out->temporary : out->path, &opts, &opened, err));
     const hr_status named = hr__input_name(opened, out->path, err);
     if (named == HR_OK)
@@ -231,6 +241,9 @@ static hr_status open_encoder(hr_output *out, const hr_output_opts *o, hr_error 
 static hr_status open_part(hr_output *out, hr_error *err)
 {
     const off_t size = (off_t)out->made;
+    if (hr__file_system_of(out->path))
+        return hr_fail(err, HR_UNIMPLEMENTED, "file_system.write",
+                       "%s: expected a file of the machine, which can be written in several runs", out->path);
     out->fd = hr__open(out->path, O_WRONLY | O_CREAT, 0666);
     const bool opened = out->fd >= 0 && hr__sys_get()->ftruncate(out->fd, size) == 0;
     if (opened && lseek(out->fd, size, SEEK_SET) == size) return HR_OK;
@@ -276,6 +289,7 @@ void hr_output_discard(hr_output *out)
 {
     if (!out) return;
     if (out->encoding) out->codec->coding->encoder_free(out->encoder);
+    hr__foreign_discard(&out->foreign);
     if (out->temporary) hr__sys_get()->unlink(out->temporary); /* while it is locked: the name may be another's then */
     if (out->fd >= 0 && !out->standard) hr__sys_get()->close(out->fd);
     if (out->lock >= 0) hr__sys_get()->close(out->lock);
@@ -303,6 +317,7 @@ static hr_status close_file(hr_output *out)
 /* The new name, too, is on the disk. */
 static hr_status rename_file(hr_output *out)
 {
+    if (out->foreign.system) return out->status = hr__foreign_commit(&out->foreign, out->path, &out->error);
     if (!out->temporary) return HR_OK;
     if (hr__sys_get()->rename(out->temporary, out->target) != 0)
         return output_fail(out, errno, "file.rename", "renamed");

@@ -85,7 +85,15 @@ static hr_status mem_list(const char *folder, void *user, void (*found)(const ch
 }
 
 const hr_file_system memory_file_system = {
-    sizeof memory_file_system, "mem", memory_files, mem_open, mem_read, mem_close, mem_about, mem_list};
+    .struct_size = sizeof memory_file_system,
+    .scheme = "mem",
+    .user = memory_files,
+    .open = mem_open,
+    .read = mem_read,
+    .close = mem_close,
+    .about = mem_about,
+    .list = mem_list,
+};
 
 int fill_memory_files(void **state)
 {
