@@ -56,14 +56,23 @@ static int tuple_target(const hr_model *m, hr__role role, const char *part)
     return by_name >= 0 ? by_name : numbered(part, count);
 }
 
+/* What the dataset says is a label; if it says none, what has the name of an output and not of an input. */
+static bool is_label(const hr_model *m, const hr_schema *schema, const hr_field *field)
+{
+    for (int i = 0; i < schema->fields; i++)
+        if (schema->field[i].label) return field->label;
+    return named(m->output_names.at, m->output_names.count, field->name) >= 0 && input_named(m, field->name) < 0;
+}
+
 /* A dataset with names of its own. `labels`: how many there were before. */
 static void named_target(const hr_model *m, const hr_schema *schema, const hr_field *field, const char *sample_weight,
                          int labels, hr__component *c)
 {
     int others = 0;
     for (int i = 0; i < schema->fields; i++)
-        others += !schema->field[i].label && !(sample_weight && strcmp(schema->field[i].name, sample_weight) == 0);
-    if (field->label) {
+        others += !is_label(m, schema, &schema->field[i]) &&
+                  !(sample_weight && strcmp(schema->field[i].name, sample_weight) == 0);
+    if (is_label(m, schema, field)) {
         const int by_name = named(m->output_names.at, m->output_names.count, field->name);
         *c = (hr__component){.role = HR__LABEL, .of = by_name >= 0 ? by_name : labels};
     } else if (sample_weight && strcmp(field->name, sample_weight) == 0) {
@@ -113,11 +122,27 @@ static hr_status check_complete(hr_model *m, const hr__signature *s, bool labels
     return HR_OK;
 }
 
+static const hr_field *field_named(const hr_schema *schema, const char *name)
+{
+    for (int i = 0; i < schema->fields && name; i++)
+        if (strcmp(schema->field[i].name, name) == 0) return &schema->field[i];
+    return NULL;
+}
+
+const char *hr__component_named(const hr_dataset *ds, const char *name)
+{
+    const hr_schema *schema = hr_dataset_schema(ds);
+    return schema && field_named(schema, name) ? name : NULL;
+}
+
 hr_status hr__signature_of(hr_model *m, const hr_schema *schema, const char *sample_weight, bool labels,
                            hr__signature *out, hr_error *err)
 {
     const bool tuple = is_tuple(schema);
     int label = 0;
+    if (sample_weight && !field_named(schema, sample_weight))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "models.sample_weight",
+                       "model '%.60s': sample_weight: the data have no component '%.60s'", m->name, sample_weight);
     for (int i = 0; i < schema->fields; i++) {
         const hr_field *field = &schema->field[i];
         hr__component *c = HR__LIST_ADD(&out->part);
@@ -130,9 +155,11 @@ hr_status hr__signature_of(hr_model *m, const hr_schema *schema, const char *sam
         label += c->role == HR__LABEL;
         const int most = c->role == HR__WEIGHT ? m->outputs.count : m->outputs.count - 1;
         if (c->role != HR__INPUT && (!labels || c->of < 0 || c->of > most)) {
-            if (labels && c->role == HR__LABEL)
-                return hr_fail(err, HR_INVALID_ARGUMENT, "models.labels",
-                               "model '%.60s': the labels '%.60s' are of no output", m->name, field->name);
+            if (labels)
+                return hr_fail(err, HR_INVALID_ARGUMENT,
+                               c->role == HR__LABEL ? "models.labels" : "models.sample_weight",
+                               "model '%.60s': the %s '%.60s' are of no output", m->name,
+                               c->role == HR__LABEL ? "labels" : "weights", field->name);
             c->role = HR__UNUSED;
         }
         if (c->role == HR__INPUT && c->of < 0) {

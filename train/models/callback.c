@@ -155,7 +155,7 @@ hr_status hr__callbacks_restore(hr_callback_list callbacks, hr_bundle *from, hr_
 
 void hr__callbacks_free(hr_callback_list callbacks)
 {
-    for (int i = 0; i < callbacks.count; i++) hr_callback_free(callbacks.callback[i]);
+    for (int i = 0; i < callbacks.count && callbacks.callback; i++) hr_callback_free(callbacks.callback[i]);
 }
 
 /* ---- numbers of a state ---- */

@@ -138,6 +138,10 @@ static hr_status add_all(hr__compiled *c, const hr_compile_opts *o, hr_error *er
     c->one_loss = o->loss != NULL;
     if (o->loss && o->losses.count > 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "models.loss", "compile: expected .loss or .losses, got both");
+    HR_TRY(hr__list_check("compile", "losses", o->losses.loss, o->losses.count, err));
+    HR_TRY(hr__list_check("compile", "metrics", o->metrics.text, o->metrics.count, err));
+    HR_TRY(hr__list_check("compile", "metric_list", o->metric_list.metric, o->metric_list.count, err));
+    HR_TRY(hr__list_check("compile", "weighted_metrics", o->weighted_metrics.text, o->weighted_metrics.count, err));
     if (o->loss)
         HR_TRY(add_loss(c, &(hr_output_loss){.loss = o->loss, .options = {.from_logits = o->from_logits}}, err));
     for (int i = 0; i < o->losses.count; i++) HR_TRY(add_loss(c, &o->losses.loss[i], err));

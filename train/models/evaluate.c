@@ -68,11 +68,20 @@ static int64_t known_steps(const hr_dataset *ds)
     return count >= 0 ? count : -1;
 }
 
+static hr_status check_arguments(const char *call, int64_t batch_size, int64_t steps, hr_callback_list callbacks,
+                                 hr_error *err)
+{
+    HR_TRY(hr__number_check(call, "batch_size", batch_size, err));
+    HR_TRY(hr__number_check(call, "steps", steps, err));
+    return hr__list_check(call, "callbacks", callbacks.callback, callbacks.count, err);
+}
+
 const hr_logs *hr_model_evaluate_with(hr_model *m, hr_dataset *data, const hr_model_evaluate_opts *opts)
 {
     const hr_model_evaluate_opts o = HR_OPTIONS(hr_model_evaluate_opts, opts);
     hr_error err = {0};
     hr_status st = m ? hr__model_begin(m, &err) : HR_INVALID_ARGUMENT;
+    if (st == HR_OK) st = check_arguments("evaluate", o.batch_size, o.steps, o.callbacks, &err);
     hr__evaluation e = {.ds = data ? hr__batched(data, o.batch_size) : NULL,
                         .steps = o.steps,
                         .sample_weight = o.sample_weight,
@@ -178,6 +187,7 @@ hr_status hr_model_predict_with(hr_model *m, hr_dataset *data, hr_tensor *out, c
     const hr_model_predict_opts o = HR_OPTIONS(hr_model_predict_opts, opts);
     hr_error err = {0};
     hr_status st = m && out ? hr__model_begin(m, &err) : HR_INVALID_ARGUMENT;
+    if (st == HR_OK) st = check_arguments("predict", o.batch_size, o.steps, o.callbacks, &err);
     if (st == HR_OK) {
         for (int i = 0; i < m->outputs.count; i++) out[i] = (hr_tensor){0};
         st = predict(m, data ? hr__batched(data, o.batch_size) : NULL, &o, out, &err);
@@ -208,6 +218,11 @@ static hr_status batch_schema(const hr_tensor *tensors, const char *const *names
                            "first %lld",
                            i, shape.rank < 1 ? 0LL : (long long)shape.dims[0],
                            tensors[0].shape.rank < 1 ? 0LL : (long long)tensors[0].shape.dims[0]);
+        if (names && !names[i])
+            return hr_fail(err, HR_INVALID_ARGUMENT, "models.argument",
+                           "on_batch: expected a name of each tensor, got NULL for tensor %d; without names they are "
+                           "\"0\", \"1\", ...",
+                           i);
         (void)snprintf(numbers[i], sizeof *numbers, "%d", i);
         fields[i] = (hr_field){.name = names ? names[i] : numbers[i], .dtype = tensors[i].dtype};
         fields[i].shape.rank = shape.rank - 1;

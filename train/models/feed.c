@@ -135,6 +135,7 @@ hr_status hr__feed_resume(hr__feed *f, const void *state, size_t size, hr_error 
 
 hr_status hr__class_weights(hr_model *m, hr_class_weight_list list, hr_tensor *out, hr_error *err)
 {
+    HR_TRY(hr__list_check("on_batch", "class_weight", list.weight, list.count, err));
     if (list.count == 0) return HR_OK;
     if (m->outputs.count > 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "models.class_weight",

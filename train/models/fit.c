@@ -97,7 +97,7 @@ static hr_status fit_validate(hr__fitting *t, hr_error *err)
     hr_logs *logs = hr__logs_new();
     hr__evaluation e = {.ds = hr_dataset_ref(t->validation),
                         .steps = t->o->validation_steps,
-                        .sample_weight = t->o->sample_weight,
+                        .sample_weight = hr__component_named(t->validation, t->o->sample_weight),
                         .callbacks = t->o->callbacks,
                         .call = t->call};
     e.call.logs = NULL;
@@ -171,14 +171,21 @@ static hr_status fit_epochs(hr__fitting *t, hr_error *err)
 
 static hr_status fit_check(const hr_fit_opts *o, hr_error *err)
 {
-    if (o->epochs >= 0 && o->initial_epoch >= 0 && o->batch_size >= 0 && o->steps_per_epoch >= 0 &&
-        o->validation_steps >= 0 && o->validation_batch_size >= 0 && o->validation_freq >= 0)
-        return HR_OK;
-    return hr_fail(
-        err, HR_INVALID_ARGUMENT, "models.argument",
-        "fit: expected epochs, batch sizes, steps and frequencies of 0 (the default) or more, got epochs %lld, "
-        "initial_epoch %lld, batch_size %lld, steps_per_epoch %lld",
-        (long long)o->epochs, (long long)o->initial_epoch, (long long)o->batch_size, (long long)o->steps_per_epoch);
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"epochs", o->epochs},
+                   {"initial_epoch", o->initial_epoch},
+                   {"batch_size", o->batch_size},
+                   {"steps_per_epoch", o->steps_per_epoch},
+                   {"validation_steps", o->validation_steps},
+                   {"validation_batch_size", o->validation_batch_size},
+                   {"validation_freq", o->validation_freq}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        HR_TRY(hr__number_check("fit", numbers[i].name, numbers[i].value, err));
+    HR_TRY(hr__list_check("fit", "callbacks", o->callbacks.callback, o->callbacks.count, err));
+    HR_TRY(hr__list_check("fit", "class_weight", o->class_weight.weight, o->class_weight.count, err));
+    return hr__list_check("fit", "validation_epochs", o->validation_epochs, o->validation_epoch_count, err);
 }
 
 /* Takes `data`. */

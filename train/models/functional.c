@@ -75,7 +75,8 @@ hr_symbol hr_model_input_with(hr_model *m, hr_shape shape, const hr_model_input_
     input_config config = {.dtype = o.dtype ? o.dtype : HR_FLOAT};
     if (!m || m->body->error.code != HR_OK) return symbol_failed(m);
     if (shape.rank < 0 || shape.rank >= HR_MAX_RANK || o.batch_size < 0)
-        return symbol_fail(m, "models.shape", "model_input: expected a shape of a row, of a known rank");
+        return symbol_fail(m, "models.shape",
+                           "model_input: expected a shape of a row, of a known rank, and a batch_size of 0 or more");
     if (m->built) return symbol_fail(m, "models.built", "model_input: the model has its outputs already");
     config.shape.rank = shape.rank + 1;
     config.shape.dims[0] = o.batch_size ? o.batch_size : -1;

@@ -104,6 +104,16 @@ static hr_status layer_check(hr_layer *layer, const hr_layer_kind *given, const 
     return HR_OK;
 }
 
+/* Names the layer in its error. It may have no name yet: that comes from its model. */
+static hr_status layer_fails(hr_layer *layer, hr_status st)
+{
+    if (layer->name)
+        hr_error_prefix(&layer->error, "layer '%.60s' (%.60s): ", layer->name, layer->kind->name);
+    else
+        hr_error_prefix(&layer->error, "layer (%.60s): ", layer->kind->name);
+    return st;
+}
+
 /* The layers within it are its own from here on, and their errors, too. */
 static hr_status layer_take_inner(hr_layer *layer, const void *config)
 {
@@ -112,9 +122,8 @@ static hr_status layer_take_inner(hr_layer *layer, const void *config)
     for (int i = 0; layer->kind->inner && (inner = layer->kind->inner(config, i)); i++) {
         if (inner->body || inner->wrapped) {
             if (st == HR_OK)
-                st = hr_fail(&layer->error, HR_INVALID_ARGUMENT, "models.shared",
-                             "layer '%.60s' (%.60s): expected layers that are in no model and in no other layer",
-                             layer->name ? layer->name : "", layer->kind->name);
+                st = layer_fails(layer, hr_fail(&layer->error, HR_INVALID_ARGUMENT, "models.shared",
+                                                "expected layers that are in no model and in no other layer"));
             continue;
         }
         const hr_error *of = inner->model ? &not_within : &inner->error;
@@ -147,9 +156,7 @@ static hr_status layer_check_config(hr_layer *layer)
     if (!layer->kind->check) return HR_OK;
     const hr_status st = hr__descriptor_answer(layer->kind->name, "models.layer",
                                                layer->kind->check(layer->config, &layer->error), &layer->error);
-    if (st != HR_OK)
-        hr_error_prefix(&layer->error, "layer '%.60s' (%.60s): ", layer->name ? layer->name : "", layer->kind->name);
-    return st;
+    return st == HR_OK ? st : layer_fails(layer, st);
 }
 
 static hr_layer *layer_lost(const hr_layer_kind *kind, const void *config)

@@ -19,6 +19,20 @@ hr_status hr__model_failed(hr_model *m, const hr_error *err)
     return err->code;
 }
 
+hr_status hr__number_check(const char *call, const char *name, int64_t value, hr_error *err)
+{
+    if (value >= 0) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "models.argument", "%s: %s: expected 0 (the default) or more, got %lld",
+                   call, name, (long long)value);
+}
+
+hr_status hr__list_check(const char *call, const char *name, const void *list, int count, hr_error *err)
+{
+    if (count == 0 || (count > 0 && list)) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "models.argument", "%s: %s: expected a list, got %s with a count of %d",
+                   call, name, list ? "one" : "NULL", count);
+}
+
 hr_status hr__model_begin(hr_model *m, hr_error *err)
 {
     memset(&m->error, 0, sizeof m->error);

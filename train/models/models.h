@@ -238,9 +238,9 @@ HR_API hr_status hr_compile_with(hr_model *m, const hr_compile_opts *opts);
  *     "0" or "0/NAME", "1" or "1/NAME", "2" or "2/NAME"   inputs, labels, sample weights, as of hr_zip, or of
  *                                     hr_from_tensor_slices(tensors, NULL, 2); NAME is an input's or an
  *                                     output's, or a number in their order
- *     any other name                  labels are the components that the dataset says are labels, the others are
- *                                     inputs, by the names of the model's inputs, or the only one; .sample_weight names
- *                                     the weights
+ *     any other name                  labels are the components that the dataset says are labels; if it says none,
+ *                                     those with the names of outputs. The others are inputs, by the names of the
+ *                                     model's inputs, or the only one; .sample_weight names the weights
  *
  * Rows [n] become [n, 1], and the other way round, as the model's input wants them; numbers are cast to its type. A
  * dataset of single rows is permuted, batched and split by hr_fit, as Keras does with arrays; one of batches is taken as

@@ -185,6 +185,9 @@ struct hr_model {
     volatile sig_atomic_t stop;  /* how the training is to end */
 };
 
+/* Refuse a number below 0, and a list that is NULL but has a count: "models.argument". */
+hr_status hr__number_check(const char *call, const char *name, int64_t value, hr_error *err);
+hr_status hr__list_check(const char *call, const char *name, const void *list, int count, hr_error *err);
 /* Fails the call: the error stays until the next one. */
 hr_status hr__model_failed(hr_model *m, const hr_error *err);
 /* Begins a call: forgets the error of the one before. The model's own error, if there is one. */
@@ -222,6 +225,8 @@ typedef struct hr__signature {
 /* Finds what each component is. `labels`: whether they are wanted. */
 hr_status hr__signature_of(hr_model *m, const hr_schema *schema, const char *sample_weight, bool labels,
                            hr__signature *out, hr_error *err);
+/* The name, if the dataset has a component of it; else NULL. */
+const char *hr__component_named(const hr_dataset *ds, const char *name);
 bool hr__signature_equal(const hr__signature *a, const hr__signature *b);
 void hr__signature_clear(hr__signature *s);
 

@@ -50,19 +50,21 @@ static hr_node row_weights(const hr__targets *t, int i, hr_node p)
 {
     hr_node w = t->weight[i].graph ? flat_weights(t->weight[i]) : t->weight[i];
     if (!t->class_weights.graph) return w;
+    hr_name_scope(p.graph, "class_weight"); /* the name of what a label without a weight fails in */
     hr_node of_class = hr_gather(t->class_weights, label_classes(t->label[i], p), 0);
+    hr_scope_end(p.graph);
     const int rank = hr_node_shape(w).rank, own = hr_node_shape(of_class).rank;
     if (w.graph && rank < own) w = spread(w, own);
     if (w.graph && own < rank) of_class = spread(of_class, rank);
     return product(w, of_class);
 }
 
-/* Labels [n, 1] beside outputs [n, 3] are spread over them, as Keras does. */
-static hr_node spread_labels(hr_node y, hr_node p)
+/* `x` [n, 1] beside `like` [n, 3], labels beside outputs or the other way round, is spread over it, as Keras does. */
+static hr_node spread_over(hr_node x, hr_node like)
 {
-    const hr_shape a = hr_node_shape(y), b = hr_node_shape(p);
-    if (a.rank < 2 || a.rank != b.rank || a.dims[a.rank - 1] != 1 || b.dims[b.rank - 1] == 1) return y;
-    return hr_add(y, hr_zeros_like(p));
+    const hr_shape a = hr_node_shape(x), b = hr_node_shape(like);
+    if (a.rank < 2 || a.rank != b.rank || a.dims[a.rank - 1] != 1 || b.dims[b.rank - 1] == 1) return x;
+    return hr_add(x, hr_zeros_like(like));
 }
 
 /* ---- losses ---- */
@@ -107,6 +109,21 @@ static hr_status check_labels(hr_model *m, int i, const hr__loss *l, hr_node y, 
                        ? "; for numbers of classes there is \"sparse_categorical_crossentropy\""
                    : sparse ? "; for one number a class there is \"categorical_crossentropy\""
                             : "");
+}
+
+/* One weight for each row, or for each step of the output. */
+static hr_status check_weights(const hr_model *m, int i, hr_node w, hr_node p, hr_error *err)
+{
+    const hr_shape a = hr_node_shape(w), b = hr_node_shape(p);
+    char weights[128], outputs[128];
+    bool sound = a.rank <= 1 || (a.rank == 2 && a.dims[1] == 1) || b.rank < 0 || a.rank < b.rank;
+    for (int k = 1; k < a.rank && a.rank < b.rank; k++)
+        sound &= a.dims[k] < 0 || a.dims[k] == 1 || b.dims[k] < 0 || a.dims[k] == b.dims[k];
+    if (sound) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "models.sample_weight",
+                   "model '%.60s': output '%.60s' is %s, its sample weights are %s; expected one for each row%s",
+                   m->name, m->output_names.at[i], hr_shape_text(b, outputs, sizeof outputs),
+                   hr_shape_text(a, weights, sizeof weights), b.rank > 2 ? ", or for each step" : "");
 }
 
 /* Steps that a mask leaves out count nothing, and the loss is divided by the number of the others. */
@@ -177,7 +194,11 @@ static hr_node metric_node(const hr__metric *x, hr_node label, hr__at at, hr_nod
     const char *name = x->o.fn ? "" : metric_asked(x->o.metric, label, at.node);
     const bool classes = strncasecmp(name, "sparse", 6) == 0 || x->o.fn;
     hr_node y = matched_labels(label, at.node, classes);
-    if (!classes) y = spread_labels(y, at.node);
+    if (!classes) {
+        const hr_node alone = y;
+        y = spread_over(y, at.node);
+        at.node = spread_over(at.node, alone);
+    }
     char scope[320];
     size_t n = 0;
     for (const char *p = x->key; *p && n < sizeof scope - 1; p++) scope[n++] = *p == '/' || *p == ' ' ? '_' : *p;
@@ -215,6 +236,7 @@ static hr_status add_output_losses(hr_model *m, hr__function *f, hr__at *at, hr_
         const hr__at p = at[m->outputs.at[i]];
         const hr_node y = matched_labels(t->label[i], p.node, loss_takes_classes(l));
         HR_TRY(check_labels(m, i, l, y, p.node, err));
+        if (t->weight[i].graph && !l->o.fn) HR_TRY(check_weights(m, i, t->weight[i], p.node, err));
         if (!m->compiled.tf_compat && l->o.options.from_logits &&
             (hr_node_is(p.node, "Softmax") || hr_node_is(p.node, "Sigmoid")))
             hr_log_message(HR_WARNING,

@@ -30,7 +30,8 @@ hr_model *hr_sequential_with(hr_layer_list layers, const hr_sequential_opts *opt
 {
     const hr_sequential_opts o = HR_OPTIONS(hr_sequential_opts, opts);
     hr_model *m = hr_model_new(.name = o.name && *o.name ? o.name : "sequential", .seed = o.seed);
-    for (int i = 0; i < layers.count; i++)
+    if (m) (void)hr__list_check("sequential", "layers", layers.layer, layers.count, &m->body->error);
+    for (int i = 0; i < layers.count && layers.layer; i++)
         if (m)
             sequential_take(m, layers.layer[i], i);
         else if (layers.layer[i] && !layers.layer[i]->body && !layers.layer[i]->wrapped)
@@ -39,8 +40,11 @@ hr_model *hr_sequential_with(hr_layer_list layers, const hr_sequential_opts *opt
     m->functional = false;
     m->input_dtype = o.input_dtype;
     m->batch_size = o.batch_size;
-    for (int i = 0; i < m->pending.count && m->body->error.code == HR_OK; i++)
-        if (m->pending.at[i]->error.code != HR_OK) m->body->error = m->pending.at[i]->error;
+    for (int i = 0; i < m->pending.count && m->body->error.code == HR_OK; i++) {
+        if (m->pending.at[i]->error.code == HR_OK) continue;
+        m->body->error = m->pending.at[i]->error;
+        if (!m->pending.at[i]->name) hr_error_prefix(&m->body->error, "model '%.60s': place %d: ", m->name, i);
+    }
     m->input_shape = o.input_shape;
     if (o.input_shape.rank > 0) (void)hr_model_build(m, o.input_shape);
     return m;

@@ -116,6 +116,139 @@ static void mistakes_come_out_with_the_layer_and_leave_the_model_usable(void **s
     hr_model_free(m);
 }
 
+/* ---- mistakes in arguments ---- */
+
+static hr_model *classes_model(void)
+{
+    hr_model *m = hr_sequential(HR_LAYERS(hr_dense_layer(3, .activation = "softmax", .name = "kind")),
+                                .input_shape = HR_SHAPE(1), .seed = 1);
+    assert_int_equal(hr_compile(m, .loss = "sparse_categorical_crossentropy", .metrics = HR_STRINGS("accuracy")),
+                     HR_OK);
+    return m;
+}
+
+/* Six rows with a class each, and `width` weights each. */
+static hr_dataset *classes_data(const char *const *names, int count, int64_t width)
+{
+    static const float x[] = {-1, 0, 1, 2, 3, 4}, weights[12] = {1, 1, 1, 1, 1, 1};
+    static const int32_t kinds[] = {0, 1, 2, 0, 1, 2};
+    const hr_tensor all[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(6, 1), x), hr_tensor_of(HR_INT32, HR_SHAPE(6), kinds),
+                             hr_tensor_of(HR_FLOAT, HR_SHAPE(6, width), weights)};
+    return hr_from_tensor_slices(all, names, count);
+}
+
+static void expect_error(hr_model *m, const char *kind, const char *text)
+{
+    assert_non_null(hr_model_error(m));
+    assert_string_equal(hr_model_error(m)->kind, kind);
+    if (!strstr(hr_model_error(m)->text, text)) fail_msg("%s", hr_model_error(m)->text);
+}
+
+static void weights_that_would_not_count_are_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"0", "1", "2/other"};
+    hr_model *m = classes_model();
+    assert_null(hr_fit(m, classes_data(NULL, 2, 1), .sample_weight = "nosuch"));
+    expect_error(m, "models.sample_weight", "the data have no component 'nosuch'");
+    assert_null(hr_model_evaluate(m, classes_data(NULL, 2, 1), .sample_weight = "nosuch"));
+    expect_error(m, "models.sample_weight", "the data have no component 'nosuch'");
+    assert_null(hr_fit(m, classes_data(names, 3, 1)));
+    expect_error(m, "models.sample_weight", "the weights '2/other' are of no output");
+    assert_null(hr_fit(m, classes_data(NULL, 3, 2)));
+    expect_error(m, "models.sample_weight", "output 'kind' is [?,3], its sample weights are [?,2]");
+    assert_null(hr_fit(m, classes_data(NULL, 2, 1), .class_weight = HR_CLASS_WEIGHTS({0, 1}, {1, 2})));
+    expect_error(m, "graph.index", "class_weight");
+    hr_model_free(m);
+}
+
+static void validation_data_need_no_weights(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"x", "kind", "importance"};
+    hr_model *m = classes_model();
+    const hr_history *h = hr_fit(m, classes_data(names, 3, 1), .sample_weight = "importance",
+                                 .validation_data = classes_data(names, 2, 1));
+    if (!h) fail_msg("%s", hr_model_error(m)->text);
+    assert_true(isfinite(hr_history_last(h, "val_loss")));
+    hr_model_free(m);
+}
+
+static void columns_with_the_names_of_outputs_are_labels(void **state)
+{
+    (void)state;
+    static const float x[] = {-1, 0, 1, 2, 3, 4}, y[] = {-3, -1, 1, 3, 5, 7};
+    const hr_tensor some = hr_tensor_of(HR_FLOAT, HR_SHAPE(6, 1), x), other = hr_tensor_of(HR_FLOAT, HR_SHAPE(6), y);
+    const hr_tensor all[] = {other, some, some, other};
+    const char *const names[] = {"price", "size", "rooms", "rent"};
+    hr_model *m = hr_model_new(.seed = 1);
+    hr_symbol in = hr_connect(hr_concatenate_layer(), hr_model_input(m, HR_SHAPE(1), .name = "size"),
+                              hr_model_input(m, HR_SHAPE(1), .name = "rooms"));
+    hr_model_outputs(m, hr_connect(hr_dense_layer(1, .name = "price"), in),
+                     hr_connect(hr_dense_layer(1, .name = "rent"), in));
+    assert_int_equal(hr_compile(m, .loss = "mse"), HR_OK);
+    const hr_history *h = hr_fit(m, hr_from_tensor_slices(all, names, 4));
+    if (!h) fail_msg("%s", hr_model_error(m)->text);
+    assert_true(isfinite(hr_history_last(h, "rent_loss")));
+    hr_tensor out[2];
+    assert_int_equal(hr_model_predict(m, hr_from_tensor_slices(all, names, 4), out), HR_OK);
+    for (int i = 0; i < 2; i++) hr_tensor_clear(&out[i]);
+    hr_model_free(m);
+}
+
+static void numbers_below_0_and_lists_of_null_are_refused_by_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = {NULL, "1"};
+    static const float x[2];
+    const hr_tensor batch[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 1), x), hr_tensor_of(HR_FLOAT, HR_SHAPE(2), x)};
+    hr_model *m = classes_model();
+    assert_null(hr_fit(m, line(), .validation_freq = -1));
+    expect_error(m, "models.argument", "fit: validation_freq: expected 0 (the default) or more, got -1");
+    assert_null(hr_fit(m, line(), .validation_split = 0.5, .validation_epoch_count = 4));
+    expect_error(m, "models.argument", "validation_epochs: expected a list, got NULL with a count of 4");
+    assert_null(hr_fit(m, line(), .callbacks = {NULL, 2}));
+    expect_error(m, "models.argument", "callbacks");
+    assert_null(hr_fit(m, line(), .class_weight = {NULL, 2}));
+    expect_error(m, "models.argument", "class_weight");
+    assert_null(hr_model_evaluate(m, line(), .steps = -1));
+    expect_error(m, "models.argument", "evaluate: steps");
+    assert_null(hr_train_on_batch(m, batch, names, 2));
+    expect_error(m, "models.argument", "got NULL for tensor 0");
+    assert_int_not_equal(hr_compile(m, .losses = {NULL, 1}), HR_OK);
+    expect_error(m, "models.argument", "losses");
+    assert_int_not_equal(hr_compile(m, .loss = "mse", .metrics = {NULL, 1}), HR_OK);
+    expect_error(m, "models.argument", "metrics");
+    hr_model_free(m);
+    m = hr_sequential_with((hr_layer_list){NULL, 2}, NULL);
+    expect_error(m, "models.argument", "layers");
+    hr_model_free(m);
+}
+
+static void a_layer_without_a_name_is_found_by_its_place(void **state)
+{
+    (void)state;
+    hr_model *m = hr_sequential(HR_LAYERS(hr_dense_layer(2), hr_dense_layer(0)), .input_shape = HR_SHAPE(1));
+    expect_error(m, "models.argument", "model 'sequential': place 1: layer (Dense): expected units");
+    hr_model_free(m);
+}
+
+static void labels_that_are_spread_have_metrics(void **state)
+{
+    (void)state;
+    static const float x[] = {1, 2}, y[] = {1, 2, 3, 4, 5, 6}, first[] = {1, 0};
+    const hr_tensor data[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 1), x), hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 3), y)};
+    const hr_tensor weights[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 1), first),
+                                 hr_tensor_of(HR_FLOAT, HR_SHAPE(1), first + 1)};
+    hr_model *m = hr_sequential(HR_LAYERS(hr_dense_layer(1)), .input_shape = HR_SHAPE(1));
+    assert_int_equal(hr_set_weights(m, weights, 2, NULL), HR_OK);
+    assert_int_equal(hr_compile(m, .loss = "mse", .metrics = HR_STRINGS("mae"), .tf_compat = true), HR_OK);
+    const hr_logs *logs = hr_model_evaluate(m, hr_from_tensor_slices(data, NULL, 2));
+    if (!logs) fail_msg("%s", hr_model_error(m)->text);
+    assert_true(fabs(hr_logs_get(logs, "mae") - (0 + 1 + 2 + 2 + 3 + 4) / 6.0) < 1e-6);
+    hr_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +257,12 @@ int main(void)
         cmocka_unit_test(a_model_becomes_a_layer_with_its_weights),
         cmocka_unit_test(weights_of_rows_multiply_the_mask),
         cmocka_unit_test(mistakes_come_out_with_the_layer_and_leave_the_model_usable),
+        cmocka_unit_test(weights_that_would_not_count_are_refused),
+        cmocka_unit_test(validation_data_need_no_weights),
+        cmocka_unit_test(columns_with_the_names_of_outputs_are_labels),
+        cmocka_unit_test(numbers_below_0_and_lists_of_null_are_refused_by_name),
+        cmocka_unit_test(a_layer_without_a_name_is_found_by_its_place),
+        cmocka_unit_test(labels_that_are_spread_have_metrics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
