@@ -36,9 +36,18 @@ static hr_node sparse_rows(hr_node y, hr_node p, const hr_metric_opts *opts)
     return matches(class_ids(y, p), hr_cast_to(best_class(p), HR_FLOAT));
 }
 
+/* Predictions of steps, [n, steps, classes], are taken as rows. */
 static hr_node in_top(hr_node p, hr_node ids, const hr_metric_opts *opts)
 {
-    return hr_cast_to(hr_in_top_k(p, hr_cast_to(ids, HR_INT32), opts->top_k ? opts->top_k : 5), HR_FLOAT);
+    const hr_shape shape = hr_node_shape(p);
+    const hr_node rows = hr_shape_of(ids);
+    ids = hr_cast_to(ids, HR_INT32);
+    if (shape.rank > 2) {
+        p = hr_reshape(p, hr_shape_const(p.graph, HR_SHAPE(-1, shape.dims[shape.rank - 1])));
+        ids = hr_reshape(ids, hr_shape_const(ids.graph, HR_SHAPE(-1)));
+    }
+    const hr_node right = hr_cast_to(hr_in_top_k(p, ids, opts->top_k ? opts->top_k : 5), HR_FLOAT);
+    return shape.rank > 2 ? hr_reshape(right, rows) : right;
 }
 
 static hr_node top_rows(hr_node y, hr_node p, const hr_metric_opts *opts) { return in_top(p, best_class(y), opts); }

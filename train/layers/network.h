@@ -231,6 +231,9 @@ typedef struct hr_batch_normalization_opts {
     bool no_center, no_scale;                                            /* without "beta", without "gamma" */
     bool not_fused; /* default: of rank 4 and 5, with channels first or last, FusedBatchNormV3 */
     bool not_trainable;
+    /* Of values in the mean and the variance of a batch, such as 0 for steps that a mask leaves out; broadcast to x.
+     * Default: all count alike. Never fused. */
+    hr_node weights;
 } hr_batch_normalization_opts;
 /* (x - mean) / sqrt(variance + epsilon) * gamma + beta for each channel. In training, the nodes that move
  * "moving_mean" and "moving_variance" are in the collection "update_ops": a program runs them with each step, for example

@@ -63,6 +63,18 @@ static hr_node batch_norm_fused(const batch_norm *b, bool inference)
                                .channels_first = b->axis == 1);
 }
 
+/* Where no value counts, both are 0. */
+static hr_moments_of batch_norm_weighted(const batch_norm *b, hr_node x, const int64_t *axes, int count)
+{
+    const hr_node w = hr_mul(hr_cast_to(b->o.weights, hr_node_dtype(x)), hr_ones_like(x));
+    const hr_node total = hr_reduce_sum(w, .axes = axes, .axis_count = count);
+    const hr_node sum = hr_reduce_sum(hr_mul(w, x), .axes = axes, .axis_count = count);
+    const hr_node mean = hr_div_no_nan(sum, total);
+    const hr_node far = hr_squared_difference(x, norm_broadcast(mean, b->shape, b->axis));
+    const hr_node squares = hr_reduce_sum(hr_mul(w, far), .axes = axes, .axis_count = count);
+    return (hr_moments_of){mean, hr_div_no_nan(squares, total)};
+}
+
 static void batch_norm_training(hr_graph *g, hr_node *results, void *user)
 {
     const batch_norm *b = user;
@@ -76,7 +88,9 @@ static void batch_norm_training(hr_graph *g, hr_node *results, void *user)
     int count = 0;
     for (int i = 0; i < b->shape.rank; i++)
         if (i != b->axis) axes[count++] = i;
-    const hr_moments_of m = hr_moments(hr_cast_to(b->x, norm_type(b->x)), .axes = axes, .axis_count = count);
+    const hr_node x = hr_cast_to(b->x, norm_type(b->x));
+    const hr_moments_of m =
+        b->o.weights.graph ? batch_norm_weighted(b, x, axes, count) : hr_moments(x, .axes = axes, .axis_count = count);
     batch_norm_of(b, m.mean, m.variance, results);
 }
 
@@ -146,8 +160,8 @@ hr_node hr_batch_normalization_with(hr_node x, const hr_batch_normalization_opts
         b.shape.dims[b.axis] < 0)
         return norm_fail(x, "batch_normalization", b.o.axis ? *b.o.axis : -1);
     b.epsilon = b.o.epsilon ? *b.o.epsilon : 0.001f;
-    b.fused = !b.o.not_fused && (b.shape.rank == 4 || b.shape.rank == 5) && hr_node_dtype(x) != HR_DOUBLE &&
-              (b.axis == 1 || b.axis == b.shape.rank - 1);
+    b.fused = !b.o.not_fused && !b.o.weights.graph && (b.shape.rank == 4 || b.shape.rank == 5) &&
+              hr_node_dtype(x) != HR_DOUBLE && (b.axis == 1 || b.axis == b.shape.rank - 1);
     hr__layer_begin(x.graph, b.o.name, "batch_normalization");
     batch_norm_weights(&b);
     if (chosen)

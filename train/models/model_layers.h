@@ -425,7 +425,7 @@ typedef struct hr_batch_normalization_layer_opts {
 /* BatchNormalization: (x - mean) / sqrt(variance + epsilon) * gamma + beta for each channel. In training they are those
  * of the batch, and moving = moving * momentum + batch * (1 - momentum); elsewhere, and if the layer is frozen, the moving
  * ones. Weights: gamma, beta, moving_mean, moving_variance, each [channels]. Inputs of rank 4 and 5 move the variance of
- * a sample, with n - 1, others that of the batch, with n. */
+ * a sample, with n - 1, others that of the batch, with n. Steps that a mask leaves out do not count in them. */
 HR_API hr_layer *hr_batch_normalization_layer_with(const hr_batch_normalization_layer_opts *opts);
 #define hr_batch_normalization_layer(...)                                                                              \
     HR_LAYER_CALL0_(hr_batch_normalization_layer_with, hr_batch_normalization_layer_opts, __VA_ARGS__)

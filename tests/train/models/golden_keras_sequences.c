@@ -155,7 +155,8 @@ static hr_layer *recurrent(golden_case *c, const char *name, const cJSON *o,
                                        .bias_regularizer = keras_regularizer(o, "bias_regularizer"),
                                        .kernel_constraint = keras_constraint(o, "kernel_constraint"),
                                        .recurrent_constraint = keras_constraint(o, "recurrent_constraint"),
-                                       .bias_constraint = keras_constraint(o, "bias_constraint")};
+                                       .bias_constraint = keras_constraint(o, "bias_constraint"),
+                                       .activity_regularizer = keras_regularizer(o, "activity_regularizer")};
     return make(golden_int(o, "units", 0), &r);
 }
 LAYER(simple_rnn) { return recurrent(c, name, o, hr_simple_rnn_layer_with); }

@@ -116,6 +116,56 @@ static void mistakes_come_out_with_the_layer_and_leave_the_model_usable(void **s
     hr_model_free(m);
 }
 
+/* ---- losses and metrics of outputs ---- */
+
+/* A model whose logits are its input, [n, 2], through an activation; on one row {1, -1} of the first class. */
+static double loss_of(const char *activation, const char *loss, bool classes, const char *metric)
+{
+    static const float x[] = {1, -1}, kernel[] = {1, 0, 0, 1}, bias[2], one_hot[] = {1, 0}, class = 0;
+    const hr_tensor weights[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2), kernel),
+                                 hr_tensor_of(HR_FLOAT, HR_SHAPE(2), bias)};
+    const hr_tensor data[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 2), x),
+                              classes ? hr_tensor_of(HR_FLOAT, HR_SHAPE(1), &class)
+                                      : hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 2), one_hot)};
+    hr_model *m = hr_sequential(HR_LAYERS(hr_dense_layer(2, .activation = activation)), .input_shape = HR_SHAPE(2));
+    assert_int_equal(hr_set_weights(m, weights, 2, NULL), HR_OK);
+    assert_int_equal(hr_compile(m, .loss = loss, .metrics = HR_STRINGS(metric)), HR_OK);
+    const hr_logs *logs = hr_model_evaluate(m, hr_from_tensor_slices(data, NULL, 2));
+    if (!logs) fail_msg("%s", hr_model_error(m)->text);
+    assert_true(fabs(hr_logs_value(logs, 0) - hr_logs_value(logs, 1)) < 1e-6); /* the metric is the loss */
+    const double value = hr_logs_get(logs, "loss");
+    hr_model_free(m);
+    return value;
+}
+
+static void cross_entropies_use_the_logits_of_the_other_activation(void **state)
+{
+    (void)state;
+    const double softmax = log1p(exp(-2)), sigmoid = log1p(exp(-1));
+    assert_true(fabs(loss_of("sigmoid", "categorical_crossentropy", false, "categorical_crossentropy") - softmax) <
+                1e-6);
+    assert_true(fabs(loss_of("sigmoid", "sparse_categorical_crossentropy", true, "crossentropy") - softmax) < 1e-6);
+    assert_true(fabs(loss_of("softmax", "binary_crossentropy", false, "BinaryCrossentropy") - sigmoid) < 1e-6);
+}
+
+static void the_best_classes_of_each_step_are_counted(void **state)
+{
+    (void)state;
+    static const float x[] = {3, 2, 1, 3, 2, 1}, y[] = {0, 1, 0, 0, 0, 1};
+    static const int32_t classes[] = {1, 2};
+    const hr_tensor data[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 2, 3), x),
+                              hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 2, 3), y)};
+    const hr_tensor sparse[] = {data[0], hr_tensor_of(HR_INT32, HR_SHAPE(1, 2), classes)};
+    hr_model *m = hr_sequential(HR_LAYERS(hr_activation_layer("linear")), .input_shape = HR_SHAPE(2, 3));
+    hr_compile(m, .loss = "mse",
+               .metric_list = HR_METRICS({.metric = "TopKCategoricalAccuracy", .options = {.top_k = 2}}));
+    assert_true(hr_logs_value(hr_model_evaluate(m, hr_from_tensor_slices(data, NULL, 2)), 1) == 0.5);
+    hr_compile(m, .loss = "sparse_categorical_crossentropy", .from_logits = true,
+               .metric_list = HR_METRICS({.metric = "SparseTopKCategoricalAccuracy", .options = {.top_k = 2}}));
+    assert_true(hr_logs_value(hr_model_evaluate(m, hr_from_tensor_slices(sparse, NULL, 2)), 1) == 0.5);
+    hr_model_free(m);
+}
+
 /* ---- mistakes in arguments ---- */
 
 static hr_model *classes_model(void)
@@ -257,6 +307,8 @@ int main(void)
         cmocka_unit_test(a_model_becomes_a_layer_with_its_weights),
         cmocka_unit_test(weights_of_rows_multiply_the_mask),
         cmocka_unit_test(mistakes_come_out_with_the_layer_and_leave_the_model_usable),
+        cmocka_unit_test(cross_entropies_use_the_logits_of_the_other_activation),
+        cmocka_unit_test(the_best_classes_of_each_step_are_counted),
         cmocka_unit_test(weights_that_would_not_count_are_refused),
         cmocka_unit_test(validation_data_need_no_weights),
         cmocka_unit_test(columns_with_the_names_of_outputs_are_labels),

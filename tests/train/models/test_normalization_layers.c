@@ -224,10 +224,32 @@ static void mistakes_are_told_when_the_model_is_made(void **state)
                   "not the batch");
 }
 
+/* Of four steps of two rows the mask keeps three, whose mean is 4 and whose variance 6. */
+static void steps_that_a_mask_leaves_out_do_not_count_in_the_batch(void **state)
+{
+    (void)state;
+    static const float x[] = {1, 4, 7, 0}, none[4], y[4];
+    const hr_tensor both[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2, 1), x),
+                              hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2, 1), y)};
+    const hr_tensor masked[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2, 1), none), both[1]};
+    hr_model *m = hr_sequential(HR_LAYERS(hr_masking_layer(), hr_batch_normalization_layer(.momentum = HR_F32(0.5f))),
+                                .input_shape = HR_SHAPE(2, 1));
+    assert_int_equal(hr_compile(m, .optimizer = hr_sgd(1e-12f), .loss = "mse"), HR_OK);
+    const hr_logs *logs = hr_train_on_batch(m, both, NULL, 2);
+    if (!logs) fail_msg("%s", hr_model_error(m)->text);
+    assert_true(fabs(hr_logs_get(logs, "loss") - 6 / 6.001) < 1e-5);
+    assert_weight(m, 2, "batch_normalization/moving_mean", (float[]){2});
+    assert_weight(m, 3, "batch_normalization/moving_variance", (float[]){3.5f});
+    assert_non_null(hr_train_on_batch(m, masked, NULL, 2)); /* Keras's averages are NaN from here on */
+    assert_weight(m, 2, "batch_normalization/moving_mean", (float[]){1});
+    hr_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_moves_the_averages_unless_frozen),
+        cmocka_unit_test(steps_that_a_mask_leaves_out_do_not_count_in_the_batch),
         cmocka_unit_test(channels_lie_along_any_axis),
         cmocka_unit_test(rows_are_normalized_along_axes_and_in_groups),
         cmocka_unit_test(weights_of_groups_belong_to_their_channels),

@@ -6,6 +6,14 @@ typedef struct batch_norm_config {
     hr_batch_normalization_layer_opts o;
 } batch_norm_config;
 
+/* 1 for steps that count in the statistics, 0 for those that the mask leaves out: [n, steps, 1]; no node: all do. */
+static hr_node batch_norm_counted(const hr_layer_call *c, hr_shape shape)
+{
+    const hr_node mask = c->mask[0];
+    if (!mask.graph || shape.rank != 3) return (hr_node){0};
+    return hr_expand_dims(hr_cast_to(mask, HR_FLOAT), hr_scalar(mask.graph, HR_INT32, -1));
+}
+
 static hr_node batch_norm_call(hr_layer_call *c, void *config)
 {
     const batch_norm_config *d = config;
@@ -24,7 +32,8 @@ static hr_node batch_norm_call(hr_layer_call *c, void *config)
         .momentum = &d->momentum, .epsilon = &d->epsilon, .beta_initializer = o->beta_initializer,
         .gamma_initializer = o->gamma_initializer, .moving_mean_initializer = o->moving_mean_initializer,
         .moving_variance_initializer = o->moving_variance_initializer, .beta_regularizer = o->beta_regularizer,
-        .gamma_regularizer = o->gamma_regularizer, .no_center = o->no_center, .no_scale = o->no_scale);
+        .gamma_regularizer = o->gamma_regularizer, .no_center = o->no_center, .no_scale = o->no_scale,
+        .weights = batch_norm_counted(c, shape));
 }
 
 static hr_status batch_norm_check(const void *config, hr_error *err)
