@@ -139,6 +139,37 @@ static const hr__tile avx2[HR__TILE_WIDTHS] = {TILE_OF(avx2_16, lanes_8, 2), TIL
 static const hr__tile avx512[HR__TILE_WIDTHS] = {TILE_OF(avx512_64, lanes_16, 4), TILE_OF(avx512_32, lanes_16, 2),
                                                  TILE_OF(avx512_16, lanes_16, 1)};
 
+/* Lanes that are not in the other half of a pair, of D lanes each, stay: T(l) is a lane of either vector. */
+#define TURN_LANES(T)                                                                                                  \
+    T(0), T(1), T(2), T(3), T(4), T(5), T(6), T(7), T(8), T(9), T(10), T(11), T(12), T(13), T(14), T(15)
+#define TURN_STEP(D, LOW, HIGH)                                                                                        \
+    for (int r = 0; r < 16; r++) {                                                                                     \
+        if (r & (D)) continue;                                                                                         \
+        const lanes_16 x = v[r], y = v[r + (D)];                                                                       \
+        v[r] = __builtin_shufflevector(x, y, TURN_LANES(LOW));                                                         \
+        v[r + (D)] = __builtin_shufflevector(x, y, TURN_LANES(HIGH));                                                  \
+    }
+#define LOW_1(l) ((l)&1 ? 16 + (l)-1 : (l))
+#define HIGH_1(l) ((l)&1 ? 16 + (l) : (l) + 1)
+#define LOW_2(l) ((l)&2 ? 16 + (l)-2 : (l))
+#define HIGH_2(l) ((l)&2 ? 16 + (l) : (l) + 2)
+#define LOW_4(l) ((l)&4 ? 16 + (l)-4 : (l))
+#define HIGH_4(l) ((l)&4 ? 16 + (l) : (l) + 4)
+#define LOW_8(l) ((l)&8 ? 16 + (l)-8 : (l))
+#define HIGH_8(l) ((l)&8 ? 16 + (l) : (l) + 8)
+
+/* to[c * to_row + r] = from[r * from_row + c], 16 rows and columns of each. */
+AVX512 static void avx512_turn(const float *from, int64_t from_row, float *to, int64_t to_row)
+{
+    lanes_16 v[16];
+    for (int r = 0; r < 16; r++) v[r] = *(const lanes_16 *)(from + r * from_row);
+    TURN_STEP(1, LOW_1, HIGH_1)
+    TURN_STEP(2, LOW_2, HIGH_2)
+    TURN_STEP(4, LOW_4, HIGH_4)
+    TURN_STEP(8, LOW_8, HIGH_8)
+    for (int r = 0; r < 16; r++) *(lanes_16 *)(to + r * to_row) = v[r];
+}
+
 const hr__tile *hr__tiles(void) { return hr__cpu_has(HR__AVX512) ? avx512 : hr__cpu_has(HR__AVX2) ? avx2 : portable; }
 #else
 const hr__tile *hr__tiles(void) { return portable; }
@@ -176,9 +207,15 @@ int64_t hr__panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, 
         return width;
     }
     enum { SOME = 16 }; /* rows at once, which lie together where columns do not */
-    for (int64_t k = 0; k < rows; k += SOME)
-        for (int64_t n = 0; n < there; n++)
+    for (int64_t k = 0; k < rows; k += SOME) {
+        int64_t n = 0;
+#ifdef __x86_64__
+        for (; row == 1 && rows - k >= SOME && there - n >= SOME && hr__cpu_has(HR__AVX512); n += SOME)
+            avx512_turn(from + n * step + k, step, to + k * width + n, width);
+#endif
+        for (; n < there; n++)
             for (int64_t i = k; i < k + SOME && i < rows; i++) to[i * width + n] = from[n * step + i * row];
+    }
     return width;
 }
 

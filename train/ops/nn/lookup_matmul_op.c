@@ -18,6 +18,7 @@ enum {
     MAX_WIDTH = HR__TILE_MAX_WIDTH,
     TOGETHER = 32, /* columns that are multiplied by row at once */
     LEAF = 128,    /* rows */
+    CHUNK = 640,   /* products of so many ids stay in the second-level cache */
 };
 
 /* A lookup. */
@@ -28,7 +29,7 @@ typedef struct column {
     bool once;   /* its products are made once for each distinct id */
     hr_distinct_rows found;
     int32_t *place;     /* of the id of each row among the distinct ones, -1: none; of all ids if it is not `single` */
-    float *combined;    /* not single: the rows that are multiplied */
+    float *factors;     /* what is multiplied: of each distinct id the row of the table; not single: of each row */
     int64_t product_at; /* once: its first product, of all columns' */
 } column;
 
@@ -50,8 +51,8 @@ static int64_t column_width(const column *c) { return c->l.table.dimension; }
 static const float *column_row(const layer *y, const column *c, int64_t r)
 {
     const int64_t width = column_width(c);
-    if (!c->single) return c->combined + r * width;
-    return c->place[r] < 0 ? y->zeros : c->l.table.table + c->found.rows[c->place[r]] * width;
+    if (!c->single) return c->factors + r * width;
+    return c->place[r] < 0 ? y->zeros : c->factors + c->place[r] * width;
 }
 
 /* ---- what is multiplied ---- */
@@ -166,19 +167,25 @@ static hr_status column_find(column *c, int64_t rows, hr_error *err)
     const lookup *l = &c->l;
     if (!c->single) {
         HR_TRY(lookup_find_places(l, rows, &c->found, c->place, err));
-        return hr_combine_rows(&l->table, l->ids, NULL, l->splits, rows, c->combined, err);
+        return hr_combine_rows(&l->table, l->ids, NULL, l->splits, rows, c->factors, err);
     }
+    const int64_t width = column_width(c);
     for (int64_t r = 0; r < rows; r++) {
         const int64_t id = l->splits[r] < l->splits[r + 1] ? l->ids[l->splits[r]] : -1;
         if (id >= l->table.buckets)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected ids below %lld, got %lld",
                            (long long)l->table.buckets, (long long)id);
         /* As lookup_find_places: a row without an id finds row 0. */
-        if (id >= 0)
+        if (id >= 0) {
+            __builtin_prefetch(l->table.table + id * width);
             c->place[r] = (int32_t)hr_distinct_rows_find(&c->found, id);
-        else if (c->place[r] = -1, l->table.buckets > 0)
-            hr_distinct_rows_find(&c->found, 0);
+        } else {
+            c->place[r] = -1;
+            if (l->table.buckets > 0) hr_distinct_rows_find(&c->found, 0);
+        }
     }
+    for (int64_t u = 0; u < c->found.count; u++)
+        for (int64_t j = 0; j < width; j++) c->factors[u * width + j] = l->table.table[c->found.rows[u] * width + j];
     return HR_OK;
 }
 
@@ -190,28 +197,45 @@ static void find_columns(int64_t first, int64_t last, void *user)
             atomic_store_explicit(&y->failed, true, memory_order_relaxed);
 }
 
-static hr_status layer_find_ids(hr_kernel *k, layer *y, hr_error *err)
+/* Memory for what is found of each column, and zeros. */
+static hr_status layer_take_memory(hr_kernel *k, layer *y, hr_error *err)
 {
-    int64_t widest = 0, all = 0;
-    for (int i = 0; i < y->columns; i++) {
-        column *c = &y->column[i];
-        const int64_t ids = k->input[y->columns + i]->count, width = column_width(c);
-        HR_TRY(hr_distinct_rows_begin(k, ids + 1, c->l.table.buckets, &c->found, err));
-        HR_TRY(
-            hr_kernel_array(k, ids > y->rows ? ids : y->rows, sizeof *c->place, "the places of ids", &c->place, err));
-        if (!c->single) {
-            int64_t count;
-            HR_TRY(hr_dim_mul(y->rows, width, &count, err));
-            HR_TRY(hr_kernel_array(k, count, sizeof *c->combined, "rows of a table", &c->combined, err));
+    int64_t widest = 0, places = 0, factors = 0, more;
+    int32_t *place;
+    float *values, *zeros;
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < y->columns; i++) {
+            column *c = &y->column[i];
+            const int64_t ids = k->input[y->columns + i]->count, width = column_width(c);
+            if (turn == 1) {
+                HR_TRY(hr_distinct_rows_begin(k, ids + 1, c->l.table.buckets, &c->found, err));
+                c->place = place;
+                c->factors = values;
+                place += ids > y->rows ? ids : y->rows;
+                values += (c->single ? ids + 1 : y->rows) * width;
+                continue;
+            }
+            HR_TRY(hr_dim_add(places, ids > y->rows ? ids : y->rows, &places, err));
+            HR_TRY(hr_dim_mul(c->single ? ids + 1 : y->rows, width, &more, err));
+            HR_TRY(hr_dim_add(factors, more, &factors, err));
+            widest = width > widest ? width : widest;
         }
-        widest = width > widest ? width : widest;
-        all += ids;
+        if (turn == 1) break;
+        HR_TRY(hr_kernel_array(k, places, sizeof *place, "the places of ids", &place, err));
+        HR_TRY(hr_kernel_array(k, factors, sizeof *values, "rows of tables", &values, err));
     }
-    float *zeros;
     HR_TRY(hr_kernel_array(k, widest, sizeof *zeros, "zeros", &zeros, err));
     memset(zeros, 0, (size_t)widest * sizeof *zeros);
     y->zeros = zeros;
-    hr_kernel_parallel(k, y->columns, 5 * (double)all / y->columns, find_columns, y);
+    return HR_OK;
+}
+
+static hr_status layer_find_ids(hr_kernel *k, layer *y, hr_error *err)
+{
+    int64_t ids = 0;
+    HR_TRY(layer_take_memory(k, y, err));
+    for (int i = 0; i < y->columns; i++) ids += k->input[y->columns + i]->count;
+    hr_kernel_parallel(k, y->columns, 8 * (double)ids / y->columns, find_columns, y);
     if (!y->failed) return HR_OK;
     for (int i = 0; i < y->columns; i++) { /* for the first error, in order */
         column *c = &y->column[i];
@@ -246,14 +270,20 @@ static void tile_rows(const hr__tile *tile, const float *const *a, const float *
 
 /* ---- forward ---- */
 
+/* Columns, one after the other, whose products are added up before those of the next ones are made. */
+typedef struct chunk {
+    int first, end;       /* columns */
+    int64_t products;     /* of all distinct ids; one of zeros follows */
+    const int32_t *at;    /* of each row, the products that it adds up */
+    const int32_t *begin; /* where a row begins in `at` */
+} chunk;
+
 typedef struct forward {
     layer y;
     const hr__tile *tile;
-    int once;          /* columns whose products are made once for each distinct id */
-    int64_t products;  /* of all of them, and one of zeros after them */
-    int32_t *at;       /* of each row, the products that it adds up */
-    int32_t *begin;    /* where a row begins in `at` */
-    float *panels;     /* of each part of the units: its weights, then its products */
+    int chunks;
+    chunk *chunk;
+    float *panels;     /* of each part of the units: its weights, then the products of a chunk */
     int64_t panel_row; /* floats of a panel */
     float *beside;     /* the last part, if it is narrower than a tile; NULL: it is not */
     float *out;
@@ -321,23 +351,24 @@ static bool forward_by_row(const forward *f, const float *panel, float *out, int
     return add || count > 0;
 }
 
-/* The products of each distinct id of the columns, and zeros. */
-static void forward_products(const forward *f, const float *panel, float *products)
+/* The products of each distinct id of a chunk's columns, and zeros. */
+static const float *forward_products(const forward *f, const chunk *some, const float *panel, float *products)
 {
     const layer *y = &f->y;
     const int64_t width = f->tile->width;
-    for (int i = 0; i < y->columns; i++) {
+    for (int i = some->first; i < some->end; i++) {
         const column *c = &y->column[i];
         const int64_t depth = column_width(c), count = c->found.count;
         for (int64_t u = 0; c->once && u < count; u += SIX) {
             const int64_t there = count - u < SIX ? count - u : SIX;
             const float *a[SIX];
-            for (int r = 0; r < SIX; r++) a[r] = c->l.table.table + c->found.rows[u + (r < there ? r : 0)] * depth;
+            for (int r = 0; r < SIX; r++) a[r] = c->factors + (u + (r < there ? r : 0)) * depth;
             tile_rows(f->tile, a, &panel, 1, depth, products + (c->product_at + u) * width, width, there, false);
         }
         panel += depth * width;
     }
-    memset(products + f->products * width, 0, (size_t)width * sizeof *products);
+    memset(products + some->products * width, 0, (size_t)width * sizeof *products);
+    return panel;
 }
 
 /* Item: as many units as a tile is wide. */
@@ -348,47 +379,69 @@ static void forward_panels(int64_t first, int64_t last, void *user)
     const int64_t width = f->tile->width;
     for (int64_t p = first; p < last; p++) {
         const int64_t unit = p * width, there = y->units - unit < width ? y->units - unit : width;
-        float *panel = f->panels + p * f->panel_row, *columns = panel + y->dense_width * width;
+        float *panel = f->panels + p * f->panel_row;
+        const float *columns = panel + y->dense_width * width;
         float *out = there < width ? f->beside : f->out + unit;
         const int64_t out_row = there < width ? width : y->units;
         forward_pack(f, unit, there, panel);
         if (y->dense_width > 0) forward_dense(f, panel, out, out_row);
-        const bool add = forward_by_row(f, columns, out, out_row, y->dense_width > 0);
-        if (f->once > 0) {
-            float *products = panel + y->inner * width;
-            forward_products(f, columns, products);
-            f->tile->sums(products, width, f->at, f->begin, y->rows, out, out_row, add);
+        bool add = forward_by_row(f, columns, out, out_row, y->dense_width > 0);
+        float *products = panel + y->inner * width;
+        const float *weights = columns;
+        for (int i = 0; i < f->chunks; i++, add = true) {
+            weights = forward_products(f, &f->chunk[i], weights, products);
+            f->tile->sums(products, width, f->chunk[i].at, f->chunk[i].begin, y->rows, out, out_row, add);
         }
         for (int64_t r = 0; there < width && r < y->rows; r++)
             memcpy(f->out + r * y->units + unit, out + r * width, (size_t)there * sizeof *out);
     }
 }
 
-/* Which columns are multiplied by distinct id: where at least a quarter of the rows is saved. */
-static hr_status forward_plan(hr_kernel *k, forward *f, hr_error *err)
+/* Which products each row adds up. */
+static hr_status forward_fill_chunk(hr_kernel *k, const layer *y, chunk *some, hr_error *err)
 {
-    layer *y = &f->y;
-    int64_t count;
-    for (int i = 0; i < y->columns; i++) {
-        column *c = &y->column[i];
-        c->once = c->single && c->found.count <= y->rows - y->rows / 4;
-        if (!c->once) continue;
-        c->product_at = f->products;
-        f->products += c->found.count;
-        f->once++;
-    }
-    HR_TRY(hr_dim_mul(y->rows, f->once, &count, err));
-    if (count > INT32_MAX || f->products >= INT32_MAX) return layer_refuse("fewer ids in a batch", err);
-    HR_TRY(hr_kernel_array(k, count, sizeof *f->at, "places of products", &f->at, err));
-    HR_TRY(hr_kernel_array(k, y->rows + 1, sizeof *f->begin, "places of products", &f->begin, err));
-    for (int64_t r = 0; r <= y->rows; r++) f->begin[r] = (int32_t)(r * f->once);
-    for (int i = 0, to = 0; i < y->columns; i++) {
+    int32_t *at, *begin;
+    int64_t columns = 0, count;
+    for (int i = some->first; i < some->end; i++) columns += y->column[i].once;
+    HR_TRY(hr_dim_mul(y->rows, columns, &count, err));
+    if (count > INT32_MAX || some->products >= INT32_MAX) return layer_refuse("fewer ids in a batch", err);
+    HR_TRY(hr_kernel_array(k, count, sizeof *at, "places of products", &at, err));
+    HR_TRY(hr_kernel_array(k, y->rows + 1, sizeof *begin, "places of products", &begin, err));
+    for (int64_t r = 0; r <= y->rows; r++) begin[r] = (int32_t)(r * columns);
+    for (int i = some->first, to = 0; i < some->end; i++) {
         const column *c = &y->column[i];
         if (!c->once) continue;
         for (int64_t r = 0; r < y->rows; r++)
-            f->at[r * f->once + to] = (int32_t)(c->place[r] < 0 ? f->products : c->product_at + c->place[r]);
+            at[r * columns + to] = (int32_t)(c->place[r] < 0 ? some->products : c->product_at + c->place[r]);
         to++;
     }
+    some->at = at;
+    some->begin = begin;
+    return HR_OK;
+}
+
+/* Which columns are multiplied by distinct id: where at least a quarter of the rows is saved. *most: products of a
+ * chunk. */
+static hr_status forward_plan(hr_kernel *k, forward *f, int64_t *most, hr_error *err)
+{
+    layer *y = &f->y;
+    *most = 0;
+    HR_TRY(hr_kernel_array(k, y->columns, sizeof *f->chunk, "places of products", &f->chunk, err));
+    for (int i = 0; i < y->columns; i++) {
+        column *c = &y->column[i];
+        c->once = c->single && c->found.count <= y->rows - y->rows / 4;
+        const int64_t count = c->once ? c->found.count : 0;
+        if (f->chunks == 0 ||
+            (f->chunk[f->chunks - 1].products > 0 && f->chunk[f->chunks - 1].products + count > CHUNK))
+            f->chunk[f->chunks++] = (chunk){.first = i};
+        chunk *some = &f->chunk[f->chunks - 1];
+        some->end = i + 1;
+        c->product_at = some->products;
+        some->products += count;
+        *most = some->products > *most ? some->products : *most;
+    }
+    if (*most == 0) f->chunks = 0;
+    for (int i = 0; i < f->chunks; i++) HR_TRY(forward_fill_chunk(k, y, &f->chunk[i], err));
     return HR_OK;
 }
 
@@ -396,6 +449,7 @@ static hr_status forward_compute(hr_kernel *k, hr_error *err)
 {
     forward f = {0};
     layer *y = &f.y;
+    int64_t products, floats;
     hr_tensor *out;
     HR_TRY(layer_take_inputs(k, y, err));
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(y->rows, y->units), &out, err));
@@ -405,12 +459,11 @@ static hr_status forward_compute(hr_kernel *k, hr_error *err)
         return HR_OK;
     }
     HR_TRY(layer_find_ids(k, y, err));
-    HR_TRY(forward_plan(k, &f, err));
+    HR_TRY(forward_plan(k, &f, &products, err));
     f.tile = layer_tile(y->units);
     f.out = out->data;
     const int64_t width = f.tile->width, panels = (y->units + width - 1) / width;
-    int64_t floats;
-    HR_TRY(hr_dim_add(y->inner, f.products + 1, &f.panel_row, err));
+    HR_TRY(hr_dim_add(y->inner, products + 1, &f.panel_row, err));
     HR_TRY(hr_dim_mul(f.panel_row, width, &f.panel_row, err));
     HR_TRY(hr_dim_mul(f.panel_row, panels, &floats, err));
     HR_TRY(hr_kernel_array(k, floats, sizeof *f.panels, "the products of a layer", &f.panels, err));
@@ -450,9 +503,9 @@ typedef struct groups {
 typedef struct backward {
     layer y;
     const hr__tile *tile;
-    groups *groups;      /* by column; the last ones are the dense values' */
-    const float *grad;   /* [rows, units] */
-    const float *beside; /* the last part of the units of `grad`, filled up with zeros, if a tile is wider */
+    groups *groups;    /* by column; the last ones are the dense values' */
+    const float *grad; /* [rows, units] */
+    float *parts;      /* the same, in parts of as many units as a tile has, the last one filled up with zeros */
     int64_t leaves;
     float *weights_grad;
     float **values; /* by column */
@@ -493,8 +546,7 @@ static void groups_take_factors(const groups *g, const column *c, int64_t leaves
 {
     const int64_t depth = column_width(c);
     for (int64_t i = 0; i < g->leaf[leaves]; i++)
-        memcpy(g->factors + i * depth, c->l.table.table + c->found.rows[g->place[i]] * depth,
-               (size_t)depth * sizeof(float));
+        for (int64_t j = 0; j < depth; j++) g->factors[i * depth + j] = c->factors[g->place[i] * depth + j];
 }
 
 static void add_to(float *to, const float *from, int64_t count)
@@ -504,12 +556,12 @@ static void add_to(float *to, const float *from, int64_t count)
 
 /* Gradients of one leaf: of weights, to the next tile; the tiles of two trees of the same size become one. */
 static int leaf_add(const backward *b, const groups *g, int64_t leaf, const float *factors, int64_t depth,
-                    const float *sums, int64_t sums_row, int64_t count, int tiles)
+                    const float *sums, int64_t count, int tiles)
 {
     const int64_t width = b->tile->width, size = depth * width, pieces = (depth + SIX - 1) / SIX;
     for (int64_t q = 0; q < pieces; q++) {
         const int64_t r = depth * q / pieces, end = depth * (q + 1) / pieces;
-        b->tile->turned[end - r - 1](factors + r, depth, sums, sums_row, count, g->tiles + tiles * size + r * width);
+        b->tile->turned[end - r - 1](factors + r, depth, sums, width, count, g->tiles + tiles * size + r * width);
     }
     tiles++;
     for (int64_t n = leaf + 1; n % 2 == 0; n /= 2, tiles--)
@@ -550,23 +602,21 @@ static void backward_units(const backward *b, const groups *g, const column *c, 
     float sums[LEAF * MAX_WIDTH];
     const int64_t width = b->tile->width, there = y->units - unit < width ? y->units - unit : width;
     const int64_t depth = c ? column_width(c) : y->dense_width, padded = hr__panels_width(depth);
-    const float *grad = there < width ? b->beside : b->grad + unit;
-    const int64_t grad_row = there < width ? width : y->units;
+    const float *grad = b->parts + y->rows * unit;
     int tiles = 0;
     if (c) backward_pack(y, g, c, unit, there);
     for (int64_t leaf = 0; leaf < b->leaves; leaf++) {
-        int64_t first = leaf * LEAF, count = y->rows - first < LEAF ? y->rows - first : LEAF, row = grad_row;
-        const float *of = grad + first * grad_row, *factors = c ? c->combined : y->dense;
+        int64_t first = leaf * LEAF, count = y->rows - first < LEAF ? y->rows - first : LEAF;
+        const float *of = grad + first * width, *factors = c ? c->factors : y->dense;
         if (c && c->single) {
             first = g->leaf[leaf];
             count = g->leaf[leaf + 1] - first;
-            row = width;
-            b->tile->sums(grad, grad_row, g->order, g->begin + first, count, sums, width, false);
+            b->tile->sums(grad, width, g->order, g->begin + first, count, sums, width, false);
             of = sums;
             factors = g->factors;
         }
-        tiles = leaf_add(b, g, leaf, factors + first * depth, depth, of, row, count, tiles);
-        if (c) leaf_by_row(g, depth, padded, first, of, row, count, there, unit > 0);
+        tiles = leaf_add(b, g, leaf, factors + first * depth, depth, of, count, tiles);
+        if (c) leaf_by_row(g, depth, padded, first, of, width, count, there, unit > 0);
     }
     for (; tiles > 1; tiles--)
         add_to(g->tiles + (tiles - 2) * depth * width, g->tiles + (tiles - 1) * depth * width, depth * width);
@@ -644,46 +694,85 @@ static void backward_items(int64_t first, int64_t last, void *user)
     }
 }
 
-/* Memory for what is known of a column's groups. `ids`: how many there are in the batch. */
-static hr_status groups_take_memory(hr_kernel *k, const backward *b, groups *g, const column *c, hr_error *err)
+/* Memory of `size` for each of the columns, one after the other; *out: that of the first. */
+static hr_status backward_array(hr_kernel *k, const backward *b, int64_t count, size_t size, void *out, hr_error *err)
 {
-    static const char what[] = "the gradients of a layer";
-    const layer *y = &b->y;
-    const int64_t depth = c ? column_width(c) : y->dense_width, width = b->tile->width;
-    int64_t levels = 2, size;
-    for (int64_t n = b->leaves; n > 0; n /= 2) levels++;
-    HR_TRY(hr_dim_mul(depth, width * levels, &size, err));
-    HR_TRY(hr_kernel_array(k, size, sizeof *g->tiles, what, &g->tiles, err));
-    if (!c) return HR_OK;
-    HR_TRY(hr_dim_mul(y->rows, hr__panels_width(depth), &size, err));
-    HR_TRY(hr_kernel_array(k, size, sizeof *g->by_row, what, &g->by_row, err));
-    HR_TRY(hr_kernel_array(k, hr__panels_width(depth) * width, sizeof *g->weights, what, &g->weights, err));
-    if (!c->single) return HR_OK;
-    HR_TRY(hr_kernel_array(k, y->rows * depth, sizeof *g->factors, what, &g->factors, err));
-    HR_TRY(hr_kernel_array(k, y->rows, sizeof *g->order, what, &g->order, err));
-    HR_TRY(hr_kernel_array(k, y->rows + 1, sizeof *g->begin, what, &g->begin, err));
-    HR_TRY(hr_kernel_array(k, y->rows, sizeof *g->fill, what, &g->fill, err));
-    HR_TRY(hr_kernel_array(k, y->rows, sizeof *g->place, what, &g->place, err));
-    HR_TRY(hr_kernel_array(k, c->found.count, sizeof *g->slot, what, &g->slot, err));
-    HR_TRY(hr_kernel_array(k, b->leaves + 1, sizeof *g->leaf, what, &g->leaf, err));
-    HR_TRY(hr_kernel_array(k, b->leaves, sizeof *g->part, what, &g->part, err));
-    return hr_kernel_array(k, b->leaves, sizeof *g->part_leaf, what, &g->part_leaf, err);
+    HR_TRY(hr_dim_mul(count, b->y.columns, &count, err));
+    return hr_kernel_array(k, count, size, "the gradients of a layer", out, err);
 }
 
-/* The last units of the gradient, if they do not fill a tile. */
-static hr_status backward_fill_tile(hr_kernel *k, backward *b, hr_error *err)
+/* Of numbers of rows, which all columns have alike. */
+static hr_status backward_share_numbers(hr_kernel *k, backward *b, hr_error *err)
 {
+    const int64_t rows = b->y.rows + 1, leaves = b->leaves + 1;
+    int32_t *order, *begin, *fill, *place, *slot;
+    int64_t *leaf, *part_leaf;
+    float **part;
+    HR_TRY(backward_array(k, b, rows, sizeof *order, &order, err));
+    HR_TRY(backward_array(k, b, rows, sizeof *begin, &begin, err));
+    HR_TRY(backward_array(k, b, rows, sizeof *fill, &fill, err));
+    HR_TRY(backward_array(k, b, rows, sizeof *place, &place, err));
+    HR_TRY(backward_array(k, b, rows, sizeof *slot, &slot, err));
+    HR_TRY(backward_array(k, b, leaves, sizeof *leaf, &leaf, err));
+    HR_TRY(backward_array(k, b, leaves, sizeof *part_leaf, &part_leaf, err));
+    HR_TRY(backward_array(k, b, leaves, sizeof *part, &part, err));
+    for (int i = 0; i < b->y.columns; i++) {
+        groups *g = &b->groups[i];
+        g->order = order + i * rows;
+        g->begin = begin + i * rows;
+        g->fill = fill + i * rows;
+        g->place = place + i * rows;
+        g->slot = slot + i * rows;
+        g->leaf = leaf + i * leaves;
+        g->part_leaf = part_leaf + i * leaves;
+        g->part = part + i * leaves;
+    }
+    return HR_OK;
+}
+
+/* Of values, which depend on how wide a column is. `c` NULL: the dense values. */
+static hr_status groups_take_memory(hr_kernel *k, const backward *b, groups *g, const column *c, hr_error *err)
+{
+    const int64_t depth = c ? column_width(c) : b->y.dense_width, padded = hr__panels_width(depth);
+    int64_t levels = 2, tiles, by_row = 0, factors = 0, all;
+    float *values;
+    for (int64_t n = b->leaves; n > 0; n /= 2) levels++;
+    HR_TRY(hr_dim_mul(depth, b->tile->width * levels, &tiles, err));
+    if (c) HR_TRY(hr_dim_mul(b->y.rows, padded, &by_row, err));
+    if (c && c->single) HR_TRY(hr_dim_mul(b->y.rows, depth, &factors, err));
+    HR_TRY(hr_dim_add(tiles, by_row, &all, err));
+    HR_TRY(hr_dim_add(all, factors, &all, err));
+    HR_TRY(hr_dim_add(all, padded * b->tile->width, &all, err));
+    HR_TRY(hr_kernel_array(k, all, sizeof *values, "the gradients of a layer", &values, err));
+    g->tiles = values;
+    g->by_row = g->tiles + tiles;
+    g->factors = g->by_row + by_row;
+    g->weights = g->factors + factors;
+    return HR_OK;
+}
+
+/* Item: a part of the units. */
+static void backward_fill_parts(int64_t first, int64_t last, void *user)
+{
+    const backward *b = user;
     const layer *y = &b->y;
-    const int64_t width = b->tile->width, there = y->units % width, unit = y->units - there;
-    float *beside;
+    const int64_t width = b->tile->width;
+    for (int64_t p = first; p < last; p++) {
+        const int64_t unit = p * width, there = y->units - unit < width ? y->units - unit : width;
+        float *to = b->parts + y->rows * unit;
+        if (there < width) memset(to, 0, (size_t)(y->rows * width) * sizeof *to);
+        for (int64_t r = 0; r < y->rows; r++)
+            memcpy(to + r * width, b->grad + r * y->units + unit, (size_t)there * sizeof *to);
+    }
+}
+
+static hr_status backward_take_parts(hr_kernel *k, backward *b, hr_error *err)
+{
+    const int64_t width = b->tile->width, parts = (b->y.units + width - 1) / width;
     int64_t floats;
-    if (there == 0) return HR_OK;
-    HR_TRY(hr_dim_mul(y->rows, width, &floats, err));
-    HR_TRY(hr_kernel_array(k, floats, sizeof *beside, "the gradients of a layer", &beside, err));
-    memset(beside, 0, (size_t)floats * sizeof *beside);
-    for (int64_t r = 0; r < y->rows; r++)
-        memcpy(beside + r * width, b->grad + r * y->units + unit, (size_t)there * sizeof *beside);
-    b->beside = beside;
+    HR_TRY(hr_dim_mul(b->y.rows, parts * width, &floats, err));
+    HR_TRY(hr_kernel_array(k, floats, sizeof *b->parts, "the gradients of a layer", &b->parts, err));
+    hr_kernel_parallel(k, parts, 0.1 * (double)(b->y.rows * width), backward_fill_parts, b);
     return HR_OK;
 }
 
@@ -723,9 +812,10 @@ static hr_status backward_compute(hr_kernel *k, hr_error *err)
     b.leaves = (y->rows + LEAF - 1) / LEAF;
     const int items = y->columns + (y->dense_width > 0);
     HR_TRY(hr_kernel_array(k, items, sizeof *b.groups, "the gradients of a layer", &b.groups, err));
+    HR_TRY(backward_share_numbers(k, &b, err));
     for (int i = 0; i < items; i++)
         HR_TRY(groups_take_memory(k, &b, &b.groups[i], i < y->columns ? &y->column[i] : NULL, err));
-    HR_TRY(backward_fill_tile(k, &b, err));
+    HR_TRY(backward_take_parts(k, &b, err));
     hr_kernel_parallel(k, items, (double)(y->inner * y->units) / 50 * (double)y->rows / items, backward_items, &b);
     return HR_OK;
 }
