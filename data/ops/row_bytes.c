@@ -201,6 +201,7 @@ static hr_status raw_work(row_job *j, hr_error *err)
         if (there > 0) memcpy(to, text.data, (size_t)there);
         if (size > there) memset(to + there, 0, (size_t)(size - there));
         if (sp->swap) swap_bytes(to, count, sp->dtype);
+        for (int64_t i = 0; sp->dtype == HR_BOOL && i < count; i++) to[i] = to[i] != 0;
     }
     return HR_OK;
 }

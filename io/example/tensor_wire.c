@@ -139,7 +139,12 @@ bool hr__tensor_wire_values(const hr__tensor_wire *t, void *values)
     hr__field f;
     if (t->dtype == HR_STRING) return put_strings(t, values);
     if (t->count == 0) return true;
-    if (t->content.p < t->content.end) return memcpy(values, t->content.p, (size_t)t->count * width) != NULL;
+    if (t->content.p < t->content.end) {
+        memcpy(values, t->content.p, (size_t)t->count * width);
+        unsigned char *truth = values;
+        for (int64_t i = 0; t->dtype == HR_BOOL && i < t->count; i++) truth[i] = truth[i] != 0;
+        return true;
+    }
     value_sink sink = {.to = values, .size = width / (size_t)v.parts, .max = t->count * v.parts};
     for (hr__scan s = t->whole; s.p < s.end;) {
         if (!hr__scan_field(&s, &f)) return false;
