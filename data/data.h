@@ -58,6 +58,9 @@ typedef struct hr_iterate_opts {
     /* hr_iterator_free writes this file: each unit as a span of time of its thread, for chrome://tracing or Perfetto. A
      * failure to write it is logged. */
     const char *trace;
+    /* Begins with the element of this number, as hr_at finds it: nothing before it is made. Such a run cannot be saved
+     * (HR_FAILED_PRECONDITION, "state.first"). Not with .state. */
+    int64_t first;
 } hr_iterate_opts;
 /* Gives an iterator. If the dataset failed, hr_next returns its error. Takes `ds`. */
 HR_API hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts);
@@ -108,6 +111,14 @@ HR_API hr_status hr_reduce(hr_dataset *ds, void *state, hr_reduce_fn *fn, void *
 /* Gives an iterator (hr_iterator_free) and lends its only element. If there is no element, or more than one, *out is
  * NULL and the iterator has an error (HR_INVALID_ARGUMENT). */
 HR_API hr_iterator *hr_get_single_element(hr_dataset *ds, const hr_element **out);
+
+/* Element number `index` without those before it, as hr_next would give it: random numbers are those of that element.
+ * Gives an iterator (hr_iterator_free), from which hr_next goes on, and lends the element. Operators that allow it:
+ * range, from_tensors, from_tensor_slices, from_list, from_sparse_tensor_slices, from_arrow, from_generator by number;
+ * map and all that works row by row, batch of one size, padded_batch, take, skip, shard, zip, enumerate, concatenate,
+ * pad_to_cardinality, prefetch, options. If there is no such element, or an operator does not allow it, *out is NULL and
+ * the iterator has an error: at.index (HR_OUT_OF_RANGE), at.operator (HR_UNIMPLEMENTED). Takes `ds`. */
+HR_API hr_iterator *hr_at(hr_dataset *ds, int64_t index, const hr_element **out);
 
 /* The position of `it`, after its last element: some numbers, no rows, at most some KiB. Gives *state (hr_free). The
  * bytes are the same on all machines. They follow from what was delivered and from .unit_rows, not from time, workers

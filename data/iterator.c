@@ -20,6 +20,36 @@ static bool iterator_open(hr_iterator *it, const hr_iterate_opts *opts)
     return true;
 }
 
+/* ---- random access ---- */
+
+/* The operator that has no access by number; NULL: all have it. */
+static const hr_op *lacks_access(const hr_dataset *ds)
+{
+    const hr_op *op = ds->op;
+    if (op->plan ? !op->at : !(op->traits & (HR_ROW_BY_ROW | HR_PASSES_ROWS))) return op;
+    for (int i = 0; i < ds->inputs; i++) {
+        const hr_op *lacks = lacks_access(ds->in[i]);
+        if (lacks) return lacks;
+    }
+    return NULL;
+}
+
+/* The stages begin with the element of this number. */
+static hr_status begin_at(hr_iterator *it, int64_t first, hr_error *err)
+{
+    if (first < 0)
+        return hr_fail(err, HR_OUT_OF_RANGE, "at.index", "iterator: expected the number of an element, got %lld",
+                       (long long)first);
+    const hr_op *lacks = lacks_access(it->ds);
+    if (lacks)
+        return hr_fail(err, HR_UNIMPLEMENTED, "at.operator",
+                       "%s: expected operators that give elements by their number, which this one does not; take them "
+                       "in order, or put the elements into a tensor",
+                       lacks->name);
+    it->input.first = it->input.skip_to = it->input.start = first;
+    return HR_OK;
+}
+
 static hr_status iterator_start(hr_iterator *it, const hr_iterate_opts *opts)
 {
     engine *e = &it->engine;
@@ -29,6 +59,10 @@ static hr_status iterator_start(hr_iterator *it, const hr_iterate_opts *opts)
     it->input.sole = hr__shared_is_sole(it->ds);
     if (!hr__shared_open(e, it->ds)) return hr_no_memory(&it->error, "a pipeline");
     if (opts->state) HR_TRY(hr__state_load(it, opts->state, opts->state_size, &it->error));
+    if (opts->first && opts->state)
+        return hr_fail(&it->error, HR_INVALID_ARGUMENT, "state.first",
+                       "iterator: expected .first or .state, got both; a state says where it goes on");
+    if (opts->first) HR_TRY(begin_at(it, opts->first, &it->error));
     if (e->max_workers > 0) HR_TRY(hr__pool_join(&e->client, &it->error));
     hr__token_ref(it->input.before);
     it->input.stage = hr__stage_new(&it->node, 0, hr_dataset_ref(it->ds), 0, it->input.before);
@@ -154,6 +188,18 @@ hr_status hr_next_within(hr_iterator *it, uint64_t ns, const hr_element **out)
     return st;
 }
 
+hr_iterator *hr_at(hr_dataset *ds, int64_t index, const hr_element **out)
+{
+    *out = NULL;
+    const int alone = 0;
+    hr_iterator *it = hr_iterate(ds, .first = index, .workers = &alone, .window = 1, .unit_rows = 1);
+    if (it->open && !it->error.code && index == 0) begin_at(it, index, &it->error); /* also here it must be allowed */
+    if (hr_next(it, out) == HR_END)
+        hr_fail(&it->error, HR_OUT_OF_RANGE, "at.index",
+                "at: expected the number of an element, got %lld, which is beyond the last one", (long long)index);
+    return it;
+}
+
 void hr_iterator_locate(hr_iterator *it, int64_t row, hr_error *err)
 {
     const hr_element *e = &it->element;
@@ -173,6 +219,11 @@ hr_status hr_iterator_save(hr_iterator *it, void **state, size_t *size, hr_error
     *state = NULL;
     *size = 0;
     const hr_error *failed = hr_iterator_error(it);
+    if (!failed && it->input.start > 0)
+        return hr_fail(err, HR_FAILED_PRECONDITION, "state.first",
+                       "saved state: expected an iterator from the first element on, got one that began with number "
+                       "%lld; keep that number and how many elements came since",
+                       (long long)it->input.start);
     if (!failed) return hr__state_save(it, state, size, err);
     if (err) *err = *failed;
     return failed->code;

@@ -149,6 +149,13 @@ typedef struct hr_op {
      * the cardinality less 1), in that order, by work that is HR_ROW_BY_ROW. An operator that changes the order of all
      * elements, such as shuffle, moves numbers in place of rows. Shares `ds`. */
     hr_dataset *(*by_number)(hr_dataset *ds, hr_dataset *numbers);
+
+    /* Random access (hr_at, .first of hr_iterate): moves a state that was just opened to where it has given `index`
+     * elements, which may lie beyond the end, and sets in[i] to the number of elements of input i that it has used by
+     * then (0 at the call). `have` has the numbers of elements of the inputs, as for cardinality. Another status than
+     * HR_OK: these arguments do not allow it. NULL: an operator with a plan has no access by number, one without has
+     * that of its input with HR_PASSES_ROWS or HR_ROW_BY_ROW. */
+    hr_status (*at)(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in);
 } hr_op;
 
 /* Cardinalities that are not numbers. */

@@ -363,6 +363,36 @@ hr_status hr__plan_node_open(hr_plan *p, hr_token_reader *from, hr_error *err)
     return load_opened(p, from, err);
 }
 
+/* ---- random access ---- */
+
+static hr_status start_input(hr_plan *p, int i, int64_t start, hr_error *err)
+{
+    input *in = p->in[i];
+    in->first = in->skip_to = start;
+    in->known = true;
+    if (!hr__input_is_node(p, i)) {
+        in->start = start; /* of the stage that will be opened */
+        return HR_OK;
+    }
+    if (!hr__input_open_own(p, i)) return hr_no_memory(err, "a pipeline");
+    HR_TRY(hr__plan_node_open(in->node, NULL, err));
+    return hr__plan_node_at(in->node, start, err);
+}
+
+hr_status hr__plan_node_at(hr_plan *p, int64_t index, hr_error *err)
+{
+    int64_t have[HR_MAX_INPUTS], in[HR_MAX_INPUTS] = {0};
+    const hr_op *op = p->ds->op;
+    for (int i = 0; i < p->ds->inputs; i++) have[i] = hr_cardinality(p->ds->in[i]);
+    if (!op->at || op->at(p->ds->spec, p->state, index, have, in) != HR_OK)
+        return hr_fail(err, HR_UNIMPLEMENTED, "at.operator",
+                       "%s: its arguments do not allow access to elements by their number", op->name);
+    /* What rows are numbered by, for random numbers: the rows of the outermost node that has no batches. */
+    if (p->ds->out.schema.levels == 0 && p->stage->rows_planned == 0) p->stage->rows_planned = index;
+    for (int i = 0; i < p->ds->inputs; i++) HR_TRY(start_input(p, i, in[i], err));
+    return HR_OK;
+}
+
 /* ---- op.h ---- */
 
 hr_status hr_saved_between(const char *op, int64_t value, int64_t min, int64_t max, hr_error *err)

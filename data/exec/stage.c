@@ -268,6 +268,7 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, 
                  .depth = reader->depth + 1,
                  .path = path,
                  .from = from,
+                 .start = puller->in[input]->start,
                  .sole = puller->in[input]->sole,
                  .cells = rows_are_held(puller, input),
                  .blind = is_blind(puller)};

@@ -51,6 +51,7 @@ typedef struct input {
     int64_t first;       /* number of head's first element; of a node: of the next one */
     unit *head;
     int64_t skip_to; /* after a load: elements before this number were used */
+    int64_t start;   /* its stage begins with the element of this number, by hr_op.at */
     token *before;   /* where the stage stood `since` elements before head */
     int64_t since;
     int64_t number;             /* the operator's, if it opened this input */
@@ -113,6 +114,7 @@ struct stage {
     int64_t rows_planned;      /* saved, if numbered */
     uint64_t path;             /* key of all randomness in this opening */
     token *from;               /* loaded: where to begin */
+    int64_t start;             /* else: with the element of this number */
     hr_plan *top;
     returns *returns;
     unit *ring;
@@ -171,6 +173,8 @@ hr_plan *hr__plan_node_new(stage *s, hr_plan *above, int above_input, hr_dataset
                            const hr_settings *settings);
 void hr__plan_node_free(hr_plan *p);
 hr_status hr__plan_node_open(hr_plan *p, hr_token_reader *from, hr_error *err);
+/* Moves a node that was just opened to its element `index`, and its inputs with it. */
+hr_status hr__plan_node_at(hr_plan *p, int64_t index, hr_error *err);
 hr_status hr__plan_node_run(hr_plan *p);    /* one call of the operator */
 bool hr__input_open_own(hr_plan *p, int i); /* false: no memory */
 bool hr__input_is_node(const hr_plan *p, int i);

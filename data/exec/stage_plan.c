@@ -110,7 +110,10 @@ static hr_status load_stage(stage *s, hr_error *err)
 static hr_status open_anew(stage *s, unit *u, hr_error *err)
 {
     HR_TRY(hr__plan_node_open(s->top, NULL, err));
-    open_below(s->top);
+    if (s->start > 0)
+        HR_TRY(hr__plan_node_at(s->top, s->start, err));
+    else
+        open_below(s->top);
     u->before = hr__stage_token(s);
     return u->before ? HR_OK : hr_no_memory(err, "a plan");
 }

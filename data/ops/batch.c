@@ -114,6 +114,15 @@ static void batch_describe(const void *spec, hr_description *to)
     hr_describe_flag(to, "unordered", sp->unordered);
 }
 
+static hr_status batch_at(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in)
+{
+    (void)state, (void)have;
+    const batch_spec *sp = spec;
+    if (sp->nexts > 0) return HR_UNIMPLEMENTED;
+    in[0] = index < HR_LARGEST_COUNT / sp->size ? index * sp->size : HR_LARGEST_COUNT;
+    return HR_OK;
+}
+
 const hr_op hr_op_batch = {
     .head = HR_OP_HEAD,
     .name = "batch",
@@ -131,6 +140,7 @@ const hr_op hr_op_batch = {
     .cardinality = batch_cardinality,
     .settings = batch_settings,
     .describe = batch_describe,
+    .at = batch_at,
 };
 
 int64_t hr_full_batch_size(const hr_dataset *ds)

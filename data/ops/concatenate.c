@@ -38,6 +38,17 @@ static int64_t concatenate_cardinality(const void *spec, const int64_t *in)
     return in[0] < 0 || in[1] < 0 || in[0] > INT64_MAX - in[1] ? HR_UNKNOWN_CARDINALITY : in[0] + in[1];
 }
 
+static hr_status concatenate_at(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in)
+{
+    (void)spec;
+    if (have[0] == HR_UNKNOWN_CARDINALITY) return HR_UNIMPLEMENTED;
+    const bool second = have[0] >= 0 && index >= have[0];
+    ((concatenate_state *)state)->at = second;
+    in[0] = second ? have[0] : index;
+    in[1] = second ? index - have[0] : 0;
+    return HR_OK;
+}
+
 const hr_op hr_op_concatenate = {
     .head = HR_OP_HEAD,
     .name = "concatenate",
@@ -49,6 +60,7 @@ const hr_op hr_op_concatenate = {
     .check = concatenate_check,
     .plan = concatenate_plan,
     .cardinality = concatenate_cardinality,
+    .at = concatenate_at,
 };
 
 hr_dataset *hr_concatenate(hr_dataset *in, hr_dataset *other)

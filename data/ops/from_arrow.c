@@ -92,6 +92,14 @@ static int64_t arrow_cardinality(const void *spec, const int64_t *in)
     return ((const arrow_spec *)spec)->batch.array.length;
 }
 
+static hr_status arrow_at(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in)
+{
+    (void)have, (void)in;
+    const int64_t count = ((const arrow_spec *)spec)->batch.array.length;
+    ((arrow_state *)state)->given = index < count ? index : count;
+    return HR_OK;
+}
+
 const hr_op hr_op_from_arrow = {
     .head = HR_OP_HEAD,
     .name = "from_arrow",
@@ -108,6 +116,7 @@ const hr_op hr_op_from_arrow = {
     .identity = arrow_identity,
     .cardinality = arrow_cardinality,
     .describe = arrow_describe,
+    .at = arrow_at,
 };
 
 hr_dataset *hr_from_arrow_with(struct ArrowArray *array, struct ArrowSchema *schema, const hr_from_arrow_opts *opts)

@@ -181,6 +181,16 @@ static void generator_describe(const void *spec, hr_description *to)
     hr_describe_seed(to, sp->o.seed, false);
 }
 
+static hr_status generator_at(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in)
+{
+    (void)have, (void)in;
+    const generator_spec *sp = spec;
+    generator_state *st = state;
+    if (!sp->o.by_number && !sp->o.thread_safe) return HR_UNIMPLEMENTED;
+    st->given = st->made = sp->count >= 0 && index > sp->count ? sp->count : index;
+    return HR_OK;
+}
+
 const hr_op hr_op_from_generator = {
     .head = HR_OP_HEAD,
     .name = "from_generator",
@@ -200,6 +210,7 @@ const hr_op hr_op_from_generator = {
     .identity = generator_identity,
     .cardinality = generator_cardinality,
     .describe = generator_describe,
+    .at = generator_at,
 };
 
 hr_dataset *hr_from_generator_with(hr_generator_fn *fn, void *user, const hr_from_generator_opts *opts)

@@ -201,6 +201,14 @@ static void list_describe(const void *spec, hr_description *to)
     hr_describe_number(to, "elements", ((const list_spec *)spec)->count);
 }
 
+static hr_status list_at(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in)
+{
+    (void)have, (void)in;
+    const int64_t count = ((const list_spec *)spec)->count;
+    ((list_state *)state)->given = index < count ? index : count;
+    return HR_OK;
+}
+
 const hr_op hr_op_from_list = {
     .head = HR_OP_HEAD,
     .name = "from_list",
@@ -215,6 +223,7 @@ const hr_op hr_op_from_list = {
     .identity = list_identity,
     .cardinality = list_cardinality,
     .describe = list_describe,
+    .at = list_at,
 };
 
 hr_dataset *hr_from_list(const hr_tensor *elements, const char *const *names, int components, int64_t count)

@@ -160,6 +160,14 @@ static void sparse_slices_describe(const void *spec, hr_description *to)
     hr_describe_number(to, "values", ((const sparse_slices_spec *)spec)->values.count);
 }
 
+static hr_status sparse_slices_at(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in)
+{
+    (void)have, (void)in;
+    const int64_t count = ((const sparse_slices_spec *)spec)->shape.dims[0];
+    ((sparse_slices_state *)state)->given = index < count ? index : count;
+    return HR_OK;
+}
+
 const hr_op hr_op_from_sparse_tensor_slices = {
     .head = HR_OP_HEAD,
     .name = "from_sparse_tensor_slices",
@@ -174,6 +182,7 @@ const hr_op hr_op_from_sparse_tensor_slices = {
     .identity = sparse_slices_identity,
     .cardinality = sparse_slices_cardinality,
     .describe = sparse_slices_describe,
+    .at = sparse_slices_at,
 };
 
 hr_dataset *hr_from_sparse_tensor_slices(const hr_tensor *tensor)

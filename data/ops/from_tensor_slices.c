@@ -251,6 +251,14 @@ static hr_dataset *slices_by_number(hr_dataset *ds, hr_dataset *numbers)
     return hr_dataset_new(&numbered_op, &spec, &numbers, 1);
 }
 
+static hr_status slices_at(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in)
+{
+    (void)have, (void)in;
+    const int64_t count = ((const slices_spec *)spec)->own[0].shape.dims[0];
+    ((slices_state *)state)->given = index < count ? index : count;
+    return HR_OK;
+}
+
 const hr_op hr_op_from_tensor_slices = {
     .head = HR_OP_HEAD,
     .name = "from_tensor_slices",
@@ -265,6 +273,7 @@ const hr_op hr_op_from_tensor_slices = {
     .cardinality = slices_cardinality,
     .describe = slices_describe,
     .by_number = slices_by_number,
+    .at = slices_at,
 };
 
 hr_dataset *hr_from_tensor_slices(const hr_tensor *tensors, const char *const *names, int count)

@@ -116,6 +116,14 @@ static int64_t filler_cardinality(const void *spec, const int64_t *in)
     return ((const filler_spec *)spec)->count;
 }
 
+static hr_status filler_at(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in)
+{
+    (void)have, (void)in;
+    const int64_t count = ((const filler_spec *)spec)->count;
+    ((filler_state *)state)->given = index < count ? index : count;
+    return HR_OK;
+}
+
 static const hr_op filler = {
     .head = HR_OP_HEAD,
     .name = "pad_to_cardinality_filler",
@@ -125,6 +133,7 @@ static const hr_op filler = {
     .check = filler_check,
     .plan = filler_plan,
     .cardinality = filler_cardinality,
+    .at = filler_at,
 };
 
 hr_dataset *hr_pad_to_cardinality_with(hr_dataset *in, int64_t cardinality, const hr_pad_to_cardinality_opts *opts)

@@ -78,6 +78,14 @@ static void range_describe(const void *spec, hr_description *to)
     if (sp->step != 1) hr_describe_number(to, NULL, sp->step);
 }
 
+static hr_status range_at(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in)
+{
+    (void)have, (void)in;
+    const int64_t count = ((const range_spec *)spec)->count;
+    ((range_state *)state)->given = index < count ? index : count;
+    return HR_OK;
+}
+
 const hr_op hr_op_range = {
     .head = HR_OP_HEAD,
     .name = "range",
@@ -89,6 +97,7 @@ const hr_op hr_op_range = {
     .identity = range_identity,
     .cardinality = range_cardinality,
     .describe = range_describe,
+    .at = range_at,
 };
 
 /* In unsigned arithmetic, where the distance between any two integers fits. */

@@ -86,6 +86,15 @@ static void shard_describe(const void *spec, hr_description *to)
     hr_describe_number(to, NULL, sp->index);
 }
 
+/* A whole round of all shards for each element before. */
+static hr_status shard_at(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in)
+{
+    (void)state, (void)have;
+    const int64_t shards = ((const shard_spec *)spec)->num_shards;
+    in[0] = index < HR_LARGEST_COUNT / shards ? index * shards : HR_LARGEST_COUNT;
+    return HR_OK;
+}
+
 const hr_op hr_op_shard = {
     .head = HR_OP_HEAD,
     .name = "shard",
@@ -99,6 +108,7 @@ const hr_op hr_op_shard = {
     .identity = shard_identity,
     .cardinality = shard_cardinality,
     .describe = shard_describe,
+    .at = shard_at,
 };
 
 hr_dataset *hr_shard(hr_dataset *in, int64_t num_shards, int64_t index)

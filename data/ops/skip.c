@@ -53,6 +53,16 @@ static void skip_describe(const void *spec, hr_description *to)
     hr_describe_number(to, NULL, sp->count);
 }
 
+static hr_status skip_at(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in)
+{
+    (void)have;
+    const int64_t count = ((const skip_spec *)spec)->count;
+    if (count < 0) return HR_OK;
+    ((skip_state *)state)->skipped = count;
+    in[0] = index < HR_LARGEST_COUNT - count ? count + index : HR_LARGEST_COUNT;
+    return HR_OK;
+}
+
 const hr_op hr_op_skip = {
     .head = HR_OP_HEAD,
     .name = "skip",
@@ -64,6 +74,7 @@ const hr_op hr_op_skip = {
     .identity = skip_identity,
     .cardinality = skip_cardinality,
     .describe = skip_describe,
+    .at = skip_at,
 };
 
 hr_dataset *hr_skip(hr_dataset *in, int64_t count)

@@ -48,6 +48,14 @@ static void take_describe(const void *spec, hr_description *to)
     hr_describe_number(to, NULL, sp->count);
 }
 
+static hr_status take_at(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in)
+{
+    (void)have;
+    const int64_t count = ((const take_spec *)spec)->count;
+    in[0] = ((take_state *)state)->passed = count >= 0 && index > count ? count : index;
+    return HR_OK;
+}
+
 const hr_op hr_op_take = {
     .head = HR_OP_HEAD,
     .name = "take",
@@ -60,6 +68,7 @@ const hr_op hr_op_take = {
     .identity = take_identity,
     .cardinality = take_cardinality,
     .describe = take_describe,
+    .at = take_at,
 };
 
 hr_dataset *hr_take(hr_dataset *in, int64_t count)

@@ -66,6 +66,13 @@ static void zip_describe(const void *spec, hr_description *to)
     hr_describe_number(to, "datasets", sp->inputs);
 }
 
+static hr_status zip_at(const void *spec, void *state, int64_t index, const int64_t *have, int64_t *in)
+{
+    (void)state, (void)have;
+    for (int i = 0; i < ((const zip_spec *)spec)->inputs; i++) in[i] = index;
+    return HR_OK;
+}
+
 const hr_op hr_op_zip = {
     .head = HR_OP_HEAD,
     .name = "zip",
@@ -75,6 +82,7 @@ const hr_op hr_op_zip = {
     .plan = zip_plan,
     .cardinality = zip_cardinality,
     .describe = zip_describe,
+    .at = zip_at,
 };
 
 hr_dataset *hr_zip(hr_dataset *const *in, int inputs)
