@@ -77,6 +77,31 @@ hr_status hr__pipeline_jsonl(const hr__pipeline_context *c, const hr__node *at, 
     return memory ? HR_OK : hr_no_memory(err, "a pipeline");
 }
 
+/* ---- sql: the fields of the schema are the columns of the query, in their order ---- */
+
+hr_status hr__pipeline_sql(const hr__pipeline_context *c, const hr__node *at, const hr__given *o, hr_dataset **ds,
+                           hr_error *err)
+{
+    (void)at;
+    const size_t fields = (size_t)c->file.fields;
+    hr_sql_column *column = hr_calloc(fields + 1, sizeof *column);
+    hr_tensor *missing = hr_calloc(fields + 1, sizeof *missing);
+    for (size_t i = 0; column && missing && i < fields; i++) {
+        const hr__schema_field *f = &c->file.field[i];
+        column[i] = (hr_sql_column){.name = f->name, .dtype = f->stored};
+        if (!default_of(f)) continue;
+        missing[i] = hr_tensor_of(f->stored, HR_SCALAR, default_of(f));
+        column[i].default_value = &missing[i];
+    }
+    const bool memory = column && missing;
+    if (memory)
+        *ds = hr_sql("sqlite", o[HR__SQL_SOURCE].path, o[HR__SQL_QUERY].text, .columns = column,
+                     .column_count = c->file.fields);
+    hr_free(column);
+    hr_free(missing);
+    return memory ? HR_OK : hr_no_memory(err, "a pipeline");
+}
+
 /* ---- example_rows: of the fields of the schema, or without one of all fields ---- */
 
 hr_status hr__pipeline_example_rows(const hr__pipeline_context *c, const hr__node *at, const hr__given *o,

@@ -203,6 +203,7 @@ const hr__pipeline_step hr__pipeline_steps[] = {
      .source = source_shuffled_records},
     {"skip", {NEED("count", NUMBER)}, .put = put_skip},
     {"snapshot", {NEED("folder", PATH)}, .put = put_snapshot},
+    {"sql", {NEED("data_source_name", PATH), NEED("query", TEXT)}, .make = hr__pipeline_sql, .first = true},
     {"take", {NEED("count", NUMBER)}, .put = put_take},
     {"text_lines", {NEED("pattern", PATTERN), ONE_OF("compression", compressions)}, .source = source_text_lines},
     {"tfrecord",

@@ -62,6 +62,8 @@ extern const hr__pipeline_step hr__pipeline_steps[];
 extern const int hr__pipeline_step_count;
 
 /* pipeline_schema.c: steps that go by the schema and the columns */
+hr_status hr__pipeline_sql(const hr__pipeline_context *c, const hr__node *at, const hr__given *o, hr_dataset **ds,
+                           hr_error *err);
 hr_status hr__pipeline_jsonl(const hr__pipeline_context *c, const hr__node *at, const hr__given *o, hr_dataset **ds,
                              hr_error *err);
 hr_status hr__pipeline_csv(const hr__pipeline_context *c, const hr__node *at, const hr__given *o, hr_dataset **ds,
@@ -79,6 +81,7 @@ hr_status hr__pipeline_transform_features(const hr__pipeline_context *c, const h
 
 /* Options of those of them that have some, by their place in the list. */
 enum { HR__CSV_PATTERN, HR__CSV_DELIMITER, HR__CSV_NA_VALUE, HR__CSV_NO_HEADER, HR__CSV_COMPRESSION, HR__CSV_ON_ERROR };
+enum { HR__SQL_SOURCE, HR__SQL_QUERY };
 enum { HR__JSONL_PATTERN, HR__JSONL_COMPRESSION, HR__JSONL_ON_ERROR };
 enum {
     HR__ROWS_PATTERN,

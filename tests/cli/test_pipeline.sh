@@ -141,6 +141,22 @@ it_reads_json_lines_by_the_schema() {
     refused 1 "g.yaml:1:12: pipeline[0]: expected a \`schema:\` section, whose fields are the columns of jsonl"
 }
 
+it_reads_a_query_by_the_schema() {
+    python3 -c 'import sqlite3; d = sqlite3.connect("a.db"); d.execute("CREATE TABLE t (n, s)"); \
+d.executemany("INSERT INTO t VALUES (?, ?)", [(1, "a"), (2, None)]); d.commit()' || return 0
+    {
+        printf 'schema: {int64: [number], string: [text], default: {text: none}}\n'
+        printf 'pipeline:\n  - sql: {data_source_name: a.db, query: "SELECT n, s FROM t ORDER BY n"}\n'
+    } >f.yaml
+    headrace explain f.yaml
+    case $err in *'built without libsqlite3'*) return 0 ;; esac
+    ends_with 0
+    prints "sql("
+    headrace bench f.yaml --json
+    ends_with 0
+    prints '"rows":2,'
+}
+
 it_refuses_mistakes_at_their_place() {
     wrong 's/- shuffle: 100/- shufle: 100/' "unknown operator 'shufle'; did you mean 'shuffle'?"
     wrong 's/block_length/blok_length/' "unknown key 'blok_length'; did you mean 'block_length'?"
