@@ -1,19 +1,6 @@
 /* headrace export: a trained model as a SavedModel, which headrace serve and TensorFlow Serving load. */
 #include "cli/cli_training.h"
 
-static hr_status export_model(const command_call *call, hr_training *t, char **path, hr_error *err)
-{
-    hr_estimator *e = hr_training_estimator(t);
-    if (!e) return hr_no_memory(err, "an estimator");
-    const hr_status st =
-        hr_estimator_export(e, call_argument(call, 1), path, .text = flag_given(call, "as-text"),
-                            .checkpoint_path = flag_text(call, "checkpoint"),
-                            .serving_fn = flag_given(call, "raw") ? hr_raw_serving_input : hr_parsing_serving_input);
-    if (st != HR_OK) *err = *hr_estimator_error(e);
-    hr_estimator_free(e);
-    return st;
-}
-
 static int export_run(command_call *call)
 {
     hr_training *t;
@@ -21,7 +8,9 @@ static int export_run(command_call *call)
     hr_error err = {0};
     const int code = open_training(call, &t);
     if (code != WORKED) return code;
-    const hr_status st = export_model(call, t, &path, &err);
+    const hr_status st =
+        hr_training_export(t, call_argument(call, 1), &path, &err, .raw = flag_given(call, "raw"),
+                           .text = flag_given(call, "as-text"), .checkpoint_path = flag_text(call, "checkpoint"));
     hr_training_free(t);
     if (st != HR_OK) return failed(call, &err);
     printf("%s\n", path);
@@ -32,7 +21,8 @@ static int export_run(command_call *call)
 static const flag flags[] = {
     TRAINING_FLAGS,
     {FLAG_TEXT, "checkpoint", 0, "PREFIX", "this checkpoint; default: the newest complete one in the model's folder"},
-    {FLAG_SWITCH, "raw", 0, NULL, "requests have a dense tensor for each feature; default: serialized Examples"},
+    {FLAG_SWITCH, "raw", 0, NULL,
+     "requests have a dense tensor for each feature; default: serialized Examples of the schema"},
     {FLAG_SWITCH, "as-text", 0, NULL, "write saved_model.pbtxt"},
     {0},
 };

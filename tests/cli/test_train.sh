@@ -706,6 +706,23 @@ it_exports_what_it_has_trained() {
     [ -e "$out/saved_model.pbtxt" ] || fail "expected a text in $out"
     headrace export "$iris" served --checkpoint model/model.ckpt-7 -m model
     refused 1 "model.ckpt-7"
+    # Whole numbers of the schema are what Examples of it have.
+    printf 'n,word,y\n3,a,1\n4,b,0\n' >words.csv
+    cat >words.yaml <<'YAML'
+schema: {int64: [n, y], string: [word], label: y}
+derived: {half: {ratio: [n, n]}}
+columns: {n: {numeric: n}, word: {hash_bucket: 8}}
+model: {estimator: dnn_classifier, dnn_feature_columns: [n, indicator word], dnn_hidden_units: [2]}
+train: {files: words.csv, epochs: 1, seed: 1}
+YAML
+    headrace train words.yaml -m words
+    ends_with 0
+    headrace export words.yaml served -m words
+    ends_with 0
+    headrace saved-model run "$out" --signature-def predict --json --input-examples 'examples=[{"n":[5],"word":["a"]}]'
+    ends_with 0
+    headrace export words.yaml served -m other --set 'columns.n={numeric: half}'
+    refused 1 "the model reads 'half', which is derived"
 }
 
 it_names_the_line_of_a_label_in_a_csv() {

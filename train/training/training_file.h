@@ -129,6 +129,26 @@ HR_API hr_status hr_training_predict_with(hr_training *t, const char *out, hr_er
     HR_CALL3_(hr_training_predict_with, hr_training_predict_opts, __VA_ARGS__,                                         \
               .struct_size = sizeof(hr_training_predict_opts))
 
+/* ---- exporting ---- */
+
+typedef struct hr_training_export_opts {
+    size_t struct_size;
+    /* Requests have a dense tensor for each feature that the model reads; default: serialized Examples, with features of
+     * the types that `schema:` says. */
+    bool raw;
+    bool text;                   /* saved_model.pbtxt */
+    const char *checkpoint_path; /* default: the newest complete one */
+} hr_training_export_opts;
+
+/* Writes the model as a SavedModel to `base`/<seconds since 1970>, as hr_estimator_export does. Gives *path (hr_free),
+ * unless it is NULL. Errors: training.export (a model of derived fields needs .raw), those of hr_estimator_export. */
+HR_API hr_status hr_training_export_with(hr_training *t, const char *base, char **path, hr_error *err,
+                                         const hr_training_export_opts *opts);
+#define hr_training_export(t, base, path, ...)                                                                         \
+    HR_TRAINING_EXPORT_(t, base, path, __VA_ARGS__, .struct_size = sizeof(hr_training_export_opts))
+#define HR_TRAINING_EXPORT_(t, base, path, err, ...)                                                                   \
+    hr_training_export_with((t), (base), (path), (err), &(hr_training_export_opts){__VA_ARGS__})
+
 /* ---- its estimator and its input, for loops of your own ---- */
 
 HR_API hr_estimator *hr_training_estimator(hr_training *t); /* gives; NULL: no memory, or `t` is NULL */
