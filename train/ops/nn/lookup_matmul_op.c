@@ -3,7 +3,7 @@
  *
  * In a batch the same ids come again and again. The rows of a table that a batch takes are multiplied once for each
  * distinct id, and each row of the batch adds up such products; if few ids of a column come twice, its rows are
- * multiplied one by one, which is known from the ids alone. A row's sum has the dense values first, then the columns
+ * multiplied one by one, which is known from the ids alone, as are few rows. A row's sum has the dense values first, then the columns
  * that are multiplied by row, then the others.
  *
  * The gradient adds up the rows of gradients that belong to one id before it multiplies them, by leaves of 128 rows of
@@ -19,6 +19,7 @@ enum {
     TOGETHER = 32, /* columns that are multiplied by row at once */
     LEAF = 128,    /* rows */
     CHUNK = 640,   /* products of so many ids stay in the second-level cache */
+    FEW_ROWS = 25, /* for fewer, weights are not packed */
 };
 
 /* A lookup. */
@@ -162,8 +163,9 @@ static hr_status layer_take_inputs(hr_kernel *k, layer *y, hr_error *err)
 
 /* ---- which ids there are ---- */
 
-static hr_status column_find(column *c, int64_t rows, hr_error *err)
+static hr_status column_find(const layer *y, column *c, hr_error *err)
 {
+    const int64_t rows = y->rows;
     const lookup *l = &c->l;
     if (!c->single) {
         HR_TRY(lookup_find_places(l, rows, &c->found, c->place, err));
@@ -172,12 +174,10 @@ static hr_status column_find(column *c, int64_t rows, hr_error *err)
     const int64_t width = column_width(c);
     for (int64_t r = 0; r < rows; r++) {
         const int64_t id = l->splits[r] < l->splits[r + 1] ? l->ids[l->splits[r]] : -1;
-        if (id >= l->table.buckets)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected ids below %lld, got %lld",
-                           (long long)l->table.buckets, (long long)id);
+        if (id >= l->table.buckets) return lookup_refuse(l, id, err);
+        if (id >= 0) __builtin_prefetch(l->table.table + id * width);
         /* As lookup_find_places: a row without an id finds row 0. */
         if (id >= 0) {
-            __builtin_prefetch(l->table.table + id * width);
             c->place[r] = (int32_t)hr_distinct_rows_find(&c->found, id);
         } else {
             c->place[r] = -1;
@@ -193,8 +193,7 @@ static void find_columns(int64_t first, int64_t last, void *user)
 {
     layer *y = user;
     for (int64_t i = first; i < last; i++)
-        if (column_find(&y->column[i], y->rows, NULL) != HR_OK)
-            atomic_store_explicit(&y->failed, true, memory_order_relaxed);
+        if (column_find(y, &y->column[i], NULL) != HR_OK) atomic_store_explicit(&y->failed, true, memory_order_relaxed);
 }
 
 /* Memory for what is found of each column, and zeros. */
@@ -240,7 +239,7 @@ static hr_status layer_find_ids(hr_kernel *k, layer *y, hr_error *err)
     for (int i = 0; i < y->columns; i++) { /* for the first error, in order */
         column *c = &y->column[i];
         HR_TRY(hr_distinct_rows_begin(k, k->input[y->columns + i]->count + 1, c->l.table.buckets, &c->found, err));
-        HR_TRY(column_find(c, y->rows, err));
+        HR_TRY(column_find(y, c, err));
     }
     return HR_OK;
 }
@@ -283,9 +282,12 @@ typedef struct forward {
     const hr__tile *tile;
     int chunks;
     chunk *chunk;
-    float *panels;     /* of each part of the units: its weights, then the products of a chunk */
-    int64_t panel_row; /* floats of a panel */
-    float *beside;     /* the last part, if it is narrower than a tile; NULL: it is not */
+    float *panels;       /* of each part of the units: its weights, then the products of a chunk */
+    int64_t panel_row;   /* floats of a panel */
+    float *beside;       /* the last part, if it is narrower than a tile; NULL: it is not */
+    const float *turned; /* few rows, in columns */
+    int by_row;          /* columns that are multiplied row by row */
+    const float **row;   /* of each six rows, by such a column: where they are */
     float *out;
 } forward;
 
@@ -313,41 +315,39 @@ static void forward_dense(const forward *f, const float *panel, float *out, int6
     }
 }
 
-/* Columns of one width, which are multiplied row by row. */
-static void forward_some(const forward *f, const column *const *some, const float *const *panel, int count, float *out,
+/* `count` columns of one width from the `first` on that are multiplied row by row. */
+static void forward_some(const forward *f, int first, int count, int64_t depth, const float *const *panel, float *out,
                          int64_t out_row, bool add)
 {
     const layer *y = &f->y;
-    const float *a[TOGETHER * SIX];
-    for (int64_t m = 0; m < y->rows; m += SIX) {
-        const int64_t there = y->rows - m < SIX ? y->rows - m : SIX;
-        for (int i = 0; i < count; i++)
-            for (int r = 0; r < SIX; r++) a[i * SIX + r] = column_row(y, some[i], m + (r < there ? r : 0));
-        tile_rows(f->tile, a, panel, count, column_width(some[0]), out + m * out_row, out_row, there, add);
-    }
+    const float *const *a = f->row + first * SIX;
+    for (int64_t m = 0; m < y->rows; m += SIX, a += f->by_row * SIX)
+        tile_rows(f->tile, a, panel, count, depth, out + m * out_row, out_row, y->rows - m < SIX ? y->rows - m : SIX,
+                  add);
 }
 
-/* `panel`: the weights of the columns. */
+/* `panel`: the weights of the columns. Whether `out` has sums by now. */
 static bool forward_by_row(const forward *f, const float *panel, float *out, int64_t out_row, bool add)
 {
     const layer *y = &f->y;
-    const column *some[TOGETHER];
     const float *weights[TOGETHER];
-    int count = 0;
+    int first = 0, count = 0;
+    int64_t depth = 0;
     for (int i = 0; i < y->columns; i++) {
         const column *c = &y->column[i];
+        if (!c->once && count > 0 && (count == TOGETHER || depth != column_width(c))) {
+            forward_some(f, first, count, depth, weights, out, out_row, add);
+            add = true;
+            first += count;
+            count = 0;
+        }
         if (!c->once) {
-            if (count == TOGETHER || (count > 0 && column_width(some[0]) != column_width(c))) {
-                forward_some(f, some, weights, count, out, out_row, add);
-                add = true;
-                count = 0;
-            }
-            some[count] = c;
+            depth = column_width(c);
             weights[count++] = panel;
         }
         panel += column_width(c) * f->tile->width;
     }
-    if (count > 0) forward_some(f, some, weights, count, out, out_row, add);
+    if (count > 0) forward_some(f, first, count, depth, weights, out, out_row, add);
     return add || count > 0;
 }
 
@@ -397,6 +397,55 @@ static void forward_panels(int64_t first, int64_t last, void *user)
     }
 }
 
+/* Few rows, six together: of each value of a row, those of all six, in the order of the weights. */
+static hr_status forward_turn(hr_kernel *k, forward *f, hr_error *err)
+{
+    const layer *y = &f->y;
+    float *to;
+    HR_TRY(hr_kernel_array(k, y->rows * y->inner, sizeof *to, "the rows of a layer", &to, err));
+    f->turned = to;
+    for (int64_t m = 0; m < y->rows; m += SIX) {
+        const int64_t six = y->rows - m < SIX ? y->rows - m : SIX;
+        for (int64_t r = 0; r < six; r++) {
+            float *value = to + m * y->inner + r;
+            for (int64_t i = 0; i < y->dense_width; i++)
+                value[y->dense_at[i] * six] = y->dense[(m + r) * y->dense_width + i];
+            for (int i = 0; i < y->columns; i++) {
+                const column *c = &y->column[i];
+                const float *row = column_row(y, c, m + r);
+                for (int64_t j = 0; j < column_width(c); j++) value[(c->at + j) * six] = row[j];
+            }
+        }
+    }
+    return HR_OK;
+}
+
+/* Item: as many units as a tile is wide, whose weights are taken where they are. */
+static void forward_few(int64_t first, int64_t last, void *user)
+{
+    const forward *f = user;
+    const layer *y = &f->y;
+    float sums[SIX * MAX_WIDTH];
+    const int64_t width = f->tile->width, units = y->units;
+    for (int64_t unit = first * width; unit < last * width && unit < units; unit += width) {
+        const float *weights = y->weights + unit;
+        const int64_t there = units - unit < width ? units - unit : width;
+        for (int64_t m = 0; m < y->rows; m += SIX) {
+            const int64_t six = y->rows - m < SIX ? y->rows - m : SIX;
+            const float *rows = f->turned + m * y->inner;
+            if (there == width) f->tile->turned[six - 1](rows, six, weights, units, y->inner, sums);
+            for (int64_t r = 0; r < six && there < width; r++)
+                for (int64_t c = 0; c < there; c++) {
+                    float sum = 0;
+                    for (int64_t i = 0; i < y->inner; i++) sum += rows[i * six + r] * weights[i * units + c];
+                    sums[r * width + c] = sum;
+                }
+            for (int64_t r = 0; r < six; r++)
+                memcpy(f->out + (m + r) * units + unit, sums + r * width, (size_t)there * sizeof *sums);
+        }
+    }
+}
+
 /* Which products each row adds up. */
 static hr_status forward_fill_chunk(hr_kernel *k, const layer *y, chunk *some, hr_error *err)
 {
@@ -417,6 +466,25 @@ static hr_status forward_fill_chunk(hr_kernel *k, const layer *y, chunk *some, h
     }
     some->at = at;
     some->begin = begin;
+    return HR_OK;
+}
+
+/* What is missing of the last six rows is the last row again. */
+static hr_status forward_find_rows(hr_kernel *k, forward *f, hr_error *err)
+{
+    const layer *y = &f->y;
+    const int64_t sixes = (y->rows + SIX - 1) / SIX;
+    int64_t count;
+    for (int i = 0; i < y->columns; i++) f->by_row += !y->column[i].once;
+    HR_TRY(hr_dim_mul(sixes * SIX, f->by_row, &count, err));
+    HR_TRY(hr_kernel_array(k, count, sizeof *f->row, "the rows of a layer", &f->row, err));
+    for (int i = 0, to = 0; i < y->columns; i++) {
+        if (y->column[i].once) continue;
+        for (int64_t r = 0; r < sixes * SIX; r++)
+            f->row[(r / SIX * f->by_row + to) * SIX + r % SIX] =
+                column_row(y, &y->column[i], r < y->rows ? r : y->rows - 1);
+        to++;
+    }
     return HR_OK;
 }
 
@@ -442,7 +510,7 @@ static hr_status forward_plan(hr_kernel *k, forward *f, int64_t *most, hr_error 
     }
     if (*most == 0) f->chunks = 0;
     for (int i = 0; i < f->chunks; i++) HR_TRY(forward_fill_chunk(k, y, &f->chunk[i], err));
-    return HR_OK;
+    return forward_find_rows(k, f, err);
 }
 
 static hr_status forward_compute(hr_kernel *k, hr_error *err)
@@ -459,10 +527,15 @@ static hr_status forward_compute(hr_kernel *k, hr_error *err)
         return HR_OK;
     }
     HR_TRY(layer_find_ids(k, y, err));
-    HR_TRY(forward_plan(k, &f, &products, err));
-    f.tile = layer_tile(y->units);
     f.out = out->data;
+    f.tile = layer_tile(y->units);
     const int64_t width = f.tile->width, panels = (y->units + width - 1) / width;
+    if (y->rows < FEW_ROWS) {
+        HR_TRY(forward_turn(k, &f, err));
+        hr_kernel_parallel(k, panels, (double)(y->inner * width) / 50 * (double)y->rows, forward_few, &f);
+        return HR_OK;
+    }
+    HR_TRY(forward_plan(k, &f, &products, err));
     HR_TRY(hr_dim_add(y->inner, products + 1, &f.panel_row, err));
     HR_TRY(hr_dim_mul(f.panel_row, width, &f.panel_row, err));
     HR_TRY(hr_dim_mul(f.panel_row, panels, &floats, err));

@@ -29,6 +29,12 @@ static inline float lookup_divisor(const lookup *l, int32_t first, int32_t last,
     return combiner == HR_MEAN ? sum : sqrtf(sum);
 }
 
+static inline hr_status lookup_refuse(const lookup *l, int64_t id, hr_error *err)
+{
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected ids below %lld, got %lld",
+                   (long long)l->table.buckets, (long long)id);
+}
+
 /* The place of each id among the distinct ones; -1: it does not count. TensorFlow looks up row 0 for a row without ids
  * and then discards it: the optimizer sees row 0 with a gradient of zeros, at which Ftrl, for one, still moves it. */
 static inline hr_status lookup_find_places(const lookup *l, int64_t rows, hr_distinct_rows *found, int32_t *place,
@@ -39,9 +45,7 @@ static inline hr_status lookup_find_places(const lookup *l, int64_t rows, hr_dis
         for (int32_t i = l->splits[r]; i < l->splits[r + 1]; i++) {
             place[i] = -1;
             if (!lookup_counts(l, i)) continue;
-            if (l->ids[i] >= l->table.buckets)
-                return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected ids below %lld, got %lld",
-                               (long long)l->table.buckets, (long long)l->ids[i]);
+            if (l->ids[i] >= l->table.buckets) return lookup_refuse(l, l->ids[i], err);
             place[i] = (int32_t)hr_distinct_rows_find(found, l->ids[i]);
             empty = false;
         }
