@@ -1,10 +1,11 @@
 /* The models of interop_models.py: trained and saved here, or loaded from what Keras has saved.
  *
- *     interop_models save|load MODEL OPTIMIZER PREFIX
+ *     interop_models save|load|serve MODEL OPTIMIZER PREFIX
  *
- * Both print the predictions of the model as it is in the file, then the losses of two further epochs. What is saved is also
- * a SavedModel, PREFIX.saved. */
+ * save and load print the predictions of the model as it is in the file, then the losses of two further epochs. What is
+ * saved is also a SavedModel, PREFIX.saved. serve prints the predictions of the SavedModel PREFIX. */
 #include <headrace/models.h>
+#include <headrace/saved_model.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,10 +43,17 @@ static hr_model *words(void)
                          .input_shape = HR_SHAPE(4), .input_dtype = HR_INT32);
 }
 
+static hr_model *image(void)
+{
+    return hr_sequential(HR_LAYERS(hr_conv2d_layer(3, 2, 2, .activation = "relu", .kernel_regularizer = {.l2 = 0.1f}),
+                                   hr_max_pooling2d_layer(2, 2), hr_flatten_layer(), hr_dense_layer(1)),
+                         .input_shape = HR_SHAPE(5, 4, 2));
+}
+
 static const struct {
     const char *name;
     hr_model *(*make)(void);
-} models[] = {{"plain", plain}, {"branches", branches}, {"words", words}};
+} models[] = {{"plain", plain}, {"branches", branches}, {"words", words}, {"image", image}};
 
 static hr_optimizer *optimizer_named(const char *name)
 {
@@ -63,10 +71,12 @@ typedef struct data {
     int count;
 } data;
 
-static hr_status data_add(data *d, const char *name, hr_dtype dtype, int64_t width, int salt, hr_error *err)
+static hr_status data_add(data *d, const char *name, hr_dtype dtype, hr_shape shape, int salt, hr_error *err)
 {
     hr_tensor *t = &d->tensor[d->count];
-    HR_TRY(hr_tensor_new(t, dtype, HR_SHAPE(ROWS, width), err));
+    shape.dims[0] = ROWS;
+    HR_TRY(hr_tensor_new(t, dtype, shape, err));
+    const int64_t width = t->count / ROWS;
     (void)snprintf(d->name[d->count], sizeof d->name[0], "%s", name);
     d->names[d->count] = d->name[d->count];
     d->count++;
@@ -86,9 +96,9 @@ static hr_status data_of(hr_model *m, data *d, hr_error *err)
         const hr_node input = hr_model_input_node(m, i);
         char name[32];
         (void)snprintf(name, sizeof name, "0/%s", hr_model_input_name(m, i));
-        HR_TRY(data_add(d, name, hr_node_dtype(input), hr_node_shape(input).dims[1], i, err));
+        HR_TRY(data_add(d, name, hr_node_dtype(input), hr_node_shape(input), i, err));
     }
-    return data_add(d, "1", HR_FLOAT, 1, 9, err);
+    return data_add(d, "1", HR_FLOAT, HR_SHAPE(-1, 1), 9, err);
 }
 
 static hr_dataset *rows(const data *d) { return hr_from_tensor_slices(d->tensor, d->names, d->count); }
@@ -111,13 +121,32 @@ static hr_status train(hr_model *m, const data *d, bool print, hr_error *err)
     return HR_OK;
 }
 
+static void print(hr_tensor *y)
+{
+    for (int64_t i = 0; i < y->count; i++) printf("%.9g\n", (double)((const float *)y->data)[i]);
+    hr_tensor_clear(y);
+}
+
 static hr_status predict(hr_model *m, const data *d, hr_error *err)
 {
     hr_tensor y;
     if (hr_model_predict(m, rows(d), &y) != HR_OK) return failure(m, err);
-    for (int64_t i = 0; i < y.count; i++) printf("%.9g\n", (double)((const float *)y.data)[i]);
-    hr_tensor_clear(&y);
+    print(&y);
     return HR_OK;
+}
+
+static hr_status serve(const data *d, const char *folder, hr_error *err)
+{
+    hr_saved_model *saved;
+    hr_predictor *p = NULL;
+    hr_tensor y;
+    HR_TRY(hr_saved_model_load(folder, &saved, err));
+    hr_status st = hr_predictor_new(saved, NULL, NULL, 0, &p, err);
+    if (st == HR_OK) st = hr_predictor_run(p, d->tensor, &y, err);
+    if (st == HR_OK) print(&y);
+    hr_predictor_free(p);
+    hr_saved_model_unref(saved);
+    return st;
 }
 
 static hr_status run(hr_model *m, const data *d, bool save, const char *prefix, hr_error *err)
@@ -142,7 +171,10 @@ int main(int count, char **argument)
     if (!m) return 2;
     hr_status st = hr_compile(m, .optimizer = optimizer_named(argument[3]), .loss = "mse");
     st = st == HR_OK ? data_of(m, &d, &err) : failure(m, &err);
-    if (st == HR_OK) st = run(m, &d, strcmp(argument[1], "save") == 0, argument[4], &err);
+    if (st == HR_OK && strcmp(argument[1], "serve") == 0)
+        st = serve(&d, argument[4], &err);
+    else if (st == HR_OK)
+        st = run(m, &d, strcmp(argument[1], "save") == 0, argument[4], &err);
     for (int i = 0; i < d.count; i++) hr_tensor_clear(&d.tensor[i]);
     hr_model_free(m);
     if (st != HR_OK) fprintf(stderr, "%s\n", err.text);

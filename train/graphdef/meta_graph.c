@@ -334,6 +334,15 @@ const char *hr_meta_graph_version(const hr_meta_graph *m)
 int64_t hr_meta_graph_nodes(const hr_meta_graph *m) { return m ? m->nodes : 0; }
 bool hr_meta_graph_has_objects(const hr_meta_graph *m) { return m && m->source && m->source->object_graph_def; }
 
+hr_status hr__meta_set_objects(hr_meta_graph *m, hr_view bytes, hr_error *err)
+{
+    ProtobufCMessage *message;
+    HR_TRY(hr__message_read(&headrace__proto__saved_object_graph__descriptor, bytes, &message, err));
+    if (m->source->object_graph_def) hr__message_free(&m->source->object_graph_def->base);
+    m->source->object_graph_def = (Headrace__Proto__SavedObjectGraph *)(void *)message;
+    return HR_OK;
+}
+
 const char *hr_meta_graph_tag(const hr_meta_graph *m, int i) { return m ? at(m, &m->tags, i) : NULL; }
 
 hr_status hr_meta_graph_add_tag(hr_meta_graph *m, const char *tag, hr_error *err)

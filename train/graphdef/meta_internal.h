@@ -47,6 +47,8 @@ hr_status hr__meta_import_message(hr_graph *g, proto_meta *message, size_t bytes
 
 hr_status hr__meta_append(hr_meta_graph *m, meta_list *list, void *item, hr_error *err);
 void hr__meta_drop_collection(hr_meta_graph *m, const char *key); /* if there is one */
+/* The object graph of one that was read from a message: a SavedObjectGraph. */
+hr_status hr__meta_set_objects(hr_meta_graph *m, hr_view bytes, hr_error *err);
 /* Lists all that the message says that it was read from. */
 hr_status hr__meta_take(hr_meta_graph *m, hr_error *err);
 

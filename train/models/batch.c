@@ -99,7 +99,7 @@ static void text_of_inputs(const hr_model *m, char *out, size_t size)
 }
 
 /* Each input once, a label for each output that is trained. */
-static hr_status check_complete(hr_model *m, const hr__signature *s, bool labels, hr_error *err)
+static hr_status check_complete(hr_model *m, const hr__data_signature *s, bool labels, hr_error *err)
 {
     char names[256];
     for (int i = 0; i < m->inputs.count; i++) {
@@ -136,7 +136,7 @@ const char *hr__component_named(const hr_dataset *ds, const char *name)
 }
 
 hr_status hr__signature_of(hr_model *m, const hr_schema *schema, const char *sample_weight, bool labels,
-                           hr__signature *out, hr_error *err)
+                           hr__data_signature *out, hr_error *err)
 {
     const bool tuple = is_tuple(schema);
     int label = 0;
@@ -177,7 +177,7 @@ hr_status hr__signature_of(hr_model *m, const hr_schema *schema, const char *sam
     return check_complete(m, out, labels, err);
 }
 
-bool hr__signature_equal(const hr__signature *a, const hr__signature *b)
+bool hr__signature_equal(const hr__data_signature *a, const hr__data_signature *b)
 {
     if (a->part.count != b->part.count) return false;
     for (int i = 0; i < a->part.count; i++) {
@@ -189,7 +189,7 @@ bool hr__signature_equal(const hr__signature *a, const hr__signature *b)
     return true;
 }
 
-void hr__signature_clear(hr__signature *s)
+void hr__signature_clear(hr__data_signature *s)
 {
     hr_free(s->part.at);
     memset(s, 0, sizeof *s);

@@ -100,7 +100,7 @@ static hr_status build_for(hr_model *m, const hr_schema *schema, hr_error *err)
 hr_status hr__prepare(hr_model *m, hr__phase phase, const hr_schema *schema, const char *sample_weight, bool classes,
                       hr__function **out, hr_error *err)
 {
-    hr__signature s = {0};
+    hr__data_signature s = {0};
     HR_TRY(build_for(m, schema, err));
     if (phase != HR__PREDICT) HR_TRY(hr__compiled_resolve(m, err));
     hr_status st = hr__signature_of(m, schema, sample_weight, phase != HR__PREDICT, &s, err);

@@ -15,6 +15,7 @@ void hr__function_free(hr__function *f)
     hr_optimizer_variables_clear(&f->optimizer);
     for (int i = 0; i < f->keys.count; i++) hr_free(f->keys.at[i]);
     hr_free(f->keys.at);
+    hr_free(f->variables.at);
     hr_free(f->feeds.at);
     hr_free(f->fed.at);
     hr_free(f->fetches.at);
@@ -25,7 +26,9 @@ hr_status hr__function_fetch(hr__function *f, hr_node node, const char *key, hr_
 {
     hr_node *place = HR__LIST_ADD(&f->fetches);
     char **name = place && key ? HR__LIST_ADD(&f->keys) : NULL;
-    if (!place || (key && !(name && (*name = hr_strdup(key))))) return hr_no_memory(err, "a model");
+    int *variables = name ? HR__LIST_ADD(&f->variables) : NULL;
+    if (!place || (key && !(variables && (*name = hr_strdup(key))))) return hr_no_memory(err, "a model");
+    if (variables) *variables = hr_graph_variables(f->graph);
     *place = node;
     return HR_OK;
 }

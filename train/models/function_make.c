@@ -171,7 +171,7 @@ static hr_status function_make(hr_model *m, hr__function *f, hr_error *err)
     return st;
 }
 
-hr_status hr__function_for(hr_model *m, hr__phase phase, hr__signature *s, bool class_weights, hr__function **out,
+hr_status hr__function_for(hr_model *m, hr__phase phase, hr__data_signature *s, bool class_weights, hr__function **out,
                            hr_error *err)
 {
     hr__function **kept = phase == HR__TRAIN ? &m->train : phase == HR__TEST ? &m->test : &m->predict;

@@ -377,15 +377,18 @@ typedef struct hr_load_weights_opts {
 } hr_load_weights_opts;
 /* Layers are found by their place in the model, whatever they are called. A file that lacks weights of the model,
  * "models.file_weights", or has others of another shape, "models.file_shapes", is refused before anything is changed. PATH
- * may be a folder: its latest checkpoint. The optimizer goes on with the state in the file, if the model is compiled with
- * one of the same kind; else this is left out, with a warning. hr_compile after it begins anew. */
+ * may be a folder: its latest checkpoint, or a SavedModel, of Keras or of hr_save_model. The optimizer goes on with the
+ * state in the file, if the model is compiled with one of the same kind; else this is left out, with a warning. hr_compile
+ * after it begins anew. */
 HR_API hr_status hr_load_weights_with(hr_model *m, const char *path, hr_error *err, const hr_load_weights_opts *opts);
 #define hr_load_weights(...)                                                                                           \
     HR_CALL3_(hr_load_weights_with, hr_load_weights_opts, __VA_ARGS__, .struct_size = sizeof(hr_load_weights_opts))
 
-/* Writes a SavedModel for predictions, as hr_saved_model_writer does: TensorFlow, TensorFlow Serving and
- * `headrace serve` run its signature "serving_default", which has the names of the model's inputs and outputs. It has the
- * weights, but neither layers nor an optimizer: for those there is hr_save_weights. */
+/* Writes a SavedModel in Keras's form. TensorFlow, TensorFlow Serving and `headrace serve` run its signature
+ * "serving_default", which has the names of the model's inputs and outputs. It has the weights, the states of layers, and
+ * from the first step on those of the optimizer and the metrics, by which hr_load_weights and Keras's load_weights go on;
+ * tf.keras.models.load_model makes layers of it, whose arguments it does not know. A folder that is not empty is refused,
+ * "savedmodel.exists"; it is written whole or not at all. */
 HR_API hr_status hr_save_model(hr_model *m, const char *folder, hr_error *err);
 
 /* ---- below ---- */

@@ -219,16 +219,16 @@ typedef struct hr__component {
     hr_shape shape; /* with the batch, -1 */
 } hr__component;
 /* The components of a batch, in its order. */
-typedef struct hr__signature {
+typedef struct hr__data_signature {
     HR__LIST(hr__component) part;
-} hr__signature;
+} hr__data_signature;
 /* Finds what each component is. `labels`: whether they are wanted. */
 hr_status hr__signature_of(hr_model *m, const hr_schema *schema, const char *sample_weight, bool labels,
-                           hr__signature *out, hr_error *err);
+                           hr__data_signature *out, hr_error *err);
 /* The name, if the dataset has a component of it; else NULL. */
 const char *hr__component_named(const hr_dataset *ds, const char *name);
-bool hr__signature_equal(const hr__signature *a, const hr__signature *b);
-void hr__signature_clear(hr__signature *s);
+bool hr__signature_equal(const hr__data_signature *a, const hr__data_signature *b);
+void hr__signature_clear(hr__data_signature *s);
 
 /* ---- functions: graphs for training, evaluation and predictions (function.c) ---- */
 
@@ -237,13 +237,14 @@ struct hr__function {
     hr__phase phase;
     hr_graph *graph; /* of its own, but for its variables */
     hr_session *session;
-    hr__signature signature;
+    hr__data_signature signature;
     bool weighted_classes;
     HR__LIST(hr_node) feeds;   /* those of the signature that count, then the class weights */
     HR__LIST(int) fed;         /* which components these are; -1: the class weights */
     HR__LIST(hr_node) fetches; /* values of logs or outputs, then what runs */
     HR__LIST(char *) keys;
-    int results; /* how many fetches are given */
+    HR__LIST(int) variables; /* how many the graph had when each result was added: those of metrics come before */
+    int results;             /* how many fetches are given */
     hr_callable *run;
     hr_node reset;                    /* of metrics */
     hr_optimizer_variables optimizer; /* of training: what the optimizer has made */
@@ -252,7 +253,7 @@ struct hr__function {
     hr_callable *resetting;
 };
 /* Gives the function for data of that signature: the one that the model has, or a new one, which takes the signature. */
-hr_status hr__function_for(hr_model *m, hr__phase phase, hr__signature *s, bool class_weights, hr__function **out,
+hr_status hr__function_for(hr_model *m, hr__phase phase, hr__data_signature *s, bool class_weights, hr__function **out,
                            hr_error *err);
 void hr__function_free(hr__function *f); /* NULL: nothing */
 /* Metrics begin anew. */

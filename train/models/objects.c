@@ -21,11 +21,14 @@ int hr__object_new(hr__objects *o, int parent, const char *name)
     hr__object *made = HR__LIST_ADD(&o->at);
     if (!made) return -1;
     *made = (hr__object){.parent = parent, .name = hr_strdup(name)};
-    return made->name ? o->at.count - 1 : -1;
+    if (made->name) return o->at.count - 1;
+    o->at.count--;
+    return -1;
 }
 
 int hr__object_child(hr__objects *o, int parent, const char *name)
 {
+    if (parent < 0) return -1;
     /* Children come soon after their siblings, so the search begins at the end. */
     for (int i = o->at.count - 1; i > parent; i--)
         if (o->at.at[i].parent == parent && !o->at.at[i].slot_of && strcmp(o->at.at[i].name, name) == 0) return i;
@@ -37,7 +40,9 @@ bool hr__object_call_also(hr__objects *o, int from, int to, const char *name)
     hr__object_name *also = HR__LIST_ADD(&o->names);
     if (!also) return false;
     *also = (hr__object_name){from, to, hr_strdup(name)};
-    return also->name != NULL;
+    if (also->name) return true;
+    o->names.count--;
+    return false;
 }
 
 /* ---- layers ---- */
@@ -83,6 +88,7 @@ static hr_status objects_add_layers(hr__objects *o, hr_model *m, const hr_model 
         (void)snprintf(number, sizeof number, "layer-%d", i);
         (void)snprintf(name, sizeof name, has ? "layer_with_weights-%d" : "layer-%d", has ? weighted++ : i);
         const int made = hr__object_new(o, from, name);
+        if (made >= 0) o->at.at[made].layer = layer;
         if (made < 0 || (has && !hr__object_call_also(o, from, made, number)))
             return hr_no_memory(err, "the objects of a model");
         for (int k = 0; k < layer->variables.count; k++)

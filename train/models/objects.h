@@ -8,6 +8,15 @@
 
 #define HR__OBJECT_GRAPH "_CHECKPOINTABLE_OBJECT_GRAPH" /* the key of the graph of objects in a file */
 
+/* What an object of a SavedModel is called for, if it is a function. */
+typedef enum hr__saved_use {
+    HR__SAVED_NOTHING,
+    HR__SAVED_SIGNATURE,
+    HR__SAVED_CALL,
+    HR__SAVED_CALL_AND_LOSSES, /* outputs, and what regularizers of outputs cost */
+    HR__SAVED_COST,            /* what regularizers of weights cost, without any input */
+} hr__saved_use;
+
 /* An object. The first one is the model. */
 typedef struct hr__object {
     int parent;
@@ -19,6 +28,11 @@ typedef struct hr__object {
     hr_dtype dtype;
     hr_shape shape;
     const hr_tensor *value; /* of a variable that is in no session yet */
+    const hr_layer *layer;  /* that it is; NULL: none */
+    /* In SavedModels: whether a variable is trained; what objects of its kind are called; what a function is for. */
+    bool trainable;
+    const char *identifier;
+    hr__saved_use use;
 } hr__object;
 
 /* A further name of an object. */
@@ -35,7 +49,7 @@ typedef struct hr__objects {
 void hr__objects_clear(hr__objects *o);
 int hr__object_new(hr__objects *o, int parent, const char *name);              /* -1: no memory */
 bool hr__object_call_also(hr__objects *o, int from, int to, const char *name); /* a further name; false: no memory */
-/* The object that `parent` knows by this name, which is made if it is not there; -1: no memory. */
+/* The object that `parent` knows by this name, which is made if it is not there; -1: no memory, or `parent` is -1. */
 int hr__object_child(hr__objects *o, int parent, const char *name);
 /* The model, its layers and their weights. */
 hr_status hr__objects_of(hr_model *m, hr__objects *out, hr_error *err);

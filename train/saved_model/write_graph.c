@@ -378,14 +378,15 @@ static hr_status add_graph(hr_saved_model_writer *w, hr_session *s, hr__written_
     HR_TRY(write_assets(w, to, err));
     HR_TRY(graph_failed(to->g, err));
     HR_TRY(save_variables(w, to, s, err));
+    if (to->form) HR_TRY(hr__meta_set_objects(to->meta, to->form->objects, err));
     return append_graph(w, to, err);
 }
 
-hr_status hr_saved_model_writer_add_with(hr_saved_model_writer *w, hr_session *s, const hr_saved_graph_opts *given,
-                                         hr_error *err)
+hr_status hr__saved_model_writer_add(hr_saved_model_writer *w, hr_session *s, const hr_saved_graph_opts *given,
+                                     const hr__written_form *form, hr_error *err)
 {
     const hr_saved_graph_opts opts = HR_OPTIONS(hr_saved_graph_opts, given);
-    hr__written_graph to = {.opts = &opts};
+    hr__written_graph to = {.opts = &opts, .form = form};
     hr_error failed = {0};
     if (!w || !s)
         return hr_fail(err, HR_INVALID_ARGUMENT, "savedmodel.argument",
@@ -399,4 +400,10 @@ hr_status hr_saved_model_writer_add_with(hr_saved_model_writer *w, hr_session *s
     hr_graph_free(to.g);
     if (st != HR_OK && err) *err = failed;
     return st;
+}
+
+hr_status hr_saved_model_writer_add_with(hr_saved_model_writer *w, hr_session *s, const hr_saved_graph_opts *opts,
+                                         hr_error *err)
+{
+    return hr__saved_model_writer_add(w, s, opts, NULL, err);
 }

@@ -10,6 +10,7 @@
 
 typedef struct saver_nodes {
     hr_graph *g;
+    const hr__written_form *form;
     const hr_variable_info **variable; /* those that are saved, by name */
     int count;
     hr_node filename;
@@ -36,6 +37,12 @@ static hr_status saver_variables(saver_nodes *s, hr_error *err)
 
 /* ---- names and places in the checkpoint ---- */
 
+static const char *saver_key(const saver_nodes *s, const hr_variable_info *v)
+{
+    if (s->form) return s->form->key(v->name, s->form->user);
+    return v->piece ? v->piece->full_name : v->name;
+}
+
 /* TensorFlow's text for where a piece lies: "10 4 0,5:0,4". "": whole. */
 static hr_status piece_place(hr__arena *arena, const hr_variable_info *v, hr_view *out, hr_error *err)
 {
@@ -52,20 +59,23 @@ static hr_status piece_place(hr__arena *arena, const hr_variable_info *v, hr_vie
     return copy ? HR_OK : hr_no_memory(err, "variables");
 }
 
-/* The two constants that SaveV2 and RestoreV2 take. */
-static hr_status name_constants(const saver_nodes *s, hr_node *names, hr_node *places, hr_error *err)
+/* The two constants that SaveV2 and RestoreV2 take; `further`: of a tensor that is no variable, NULL: none. */
+static hr_status name_constants(const saver_nodes *s, const char *further, hr_node *names, hr_node *places,
+                                hr_error *err)
 {
     hr__arena arena = {0};
     hr_view *name = hr__arena_get(&arena, sizeof *name * ((size_t)s->count + 1));
     hr_view *place = hr__arena_get(&arena, sizeof *place * ((size_t)s->count + 1));
+    const int count = s->count + (further != NULL);
     hr_status st = name && place ? HR_OK : hr_no_memory(err, "variables");
     for (int i = 0; st == HR_OK && i < s->count; i++) {
         const hr_variable_info *v = s->variable[i];
-        name[i] = hr_text_view(v->piece ? v->piece->full_name : v->name);
+        name[i] = hr_text_view(saver_key(s, v));
         st = piece_place(&arena, v, &place[i], err);
     }
-    const hr_tensor of_names = hr_tensor_of(HR_STRING, HR_SHAPE(s->count), name);
-    const hr_tensor of_places = hr_tensor_of(HR_STRING, HR_SHAPE(s->count), place);
+    if (st == HR_OK && further) name[s->count] = hr_text_view(further);
+    const hr_tensor of_names = hr_tensor_of(HR_STRING, HR_SHAPE(count), name);
+    const hr_tensor of_places = hr_tensor_of(HR_STRING, HR_SHAPE(count), place);
     if (st == HR_OK) *names = hr_const(s->g, &of_names, .name = "tensor_names");
     if (st == HR_OK) *places = hr_const(s->g, &of_places, .name = "shape_and_slices");
     hr__arena_free(&arena);
@@ -76,17 +86,22 @@ static hr_status name_constants(const saver_nodes *s, hr_node *names, hr_node *p
 
 static hr_status save_nodes(saver_nodes *s, hr_node *saved, hr_error *err)
 {
-    hr_node *input = hr_calloc((size_t)s->count + 3, sizeof *input);
+    int inputs = 3;
+    hr_node *input = hr_calloc((size_t)s->count + 4, sizeof *input);
     if (!input) return hr_no_memory(err, "variables");
     hr_name_scope(s->g, "SaveV2");
-    hr_status st = name_constants(s, &input[1], &input[2], err);
+    hr_status st = name_constants(s, s->form ? "_CHECKPOINTABLE_OBJECT_GRAPH" : NULL, &input[1], &input[2], err);
     hr_scope_end(s->g);
     input[0] = s->filename;
     for (int i = 0; i < s->count; i++)
-        input[3 + i] =
+        input[inputs++] =
             hr_node_exists(s->variable[i]->read) ? s->variable[i]->read : hr_node_value(s->variable[i]->handle);
+    if (s->form) {
+        const hr_tensor objects = hr_tensor_of(HR_STRING, HR_SCALAR, &s->form->checkpoint);
+        input[inputs++] = hr_const(s->g, &objects, .name = "objects");
+    }
     if (st == HR_OK) {
-        const hr_node save = hr_target(hr_new_node(s->g, "SaveV2", .inputs = input, .input_count = s->count + 3));
+        const hr_node save = hr_target(hr_new_node(s->g, "SaveV2", .inputs = input, .input_count = inputs));
         hr_control_dependencies(s->g, &save, 1);
         *saved = hr_new_node(s->g, "Identity", .name = "control_dependency", HR_INPUTS(s->filename));
         hr_control_end(s->g);
@@ -124,7 +139,7 @@ static hr_status restore_nodes(saver_nodes *s, hr_node *restored, hr_error *err)
     hr_node names = {0}, places = {0};
     hr_dtype *types;
     hr_name_scope(s->g, "RestoreV2");
-    hr_status st = name_constants(s, &names, &places, err);
+    hr_status st = name_constants(s, NULL, &names, &places, err);
     hr_scope_end(s->g);
     if (st == HR_OK) st = value_types(s, &types, err);
     if (st != HR_OK) return st;
@@ -151,7 +166,8 @@ static hr_status saver_make(saver_nodes *s, hr_meta_graph *meta, hr_error *err)
     s->filename = hr_new_node(s->g, "PlaceholderWithDefault", .name = "Const", HR_INPUTS(s->filename),
                               HR_ATTRS(HR_SHAPE_ATTR("shape", HR_SCALAR)));
     hr_status st = save_nodes(s, &saved, err);
-    if (st == HR_OK) st = restore_nodes(s, &restored, err);
+    if (st == HR_OK && s->count > 0) st = restore_nodes(s, &restored, err);
+    if (st == HR_OK && s->count == 0) restored = hr_group(s->g, NULL, 0, "restore_all");
     hr_scope_end(s->g);
     if (st != HR_OK) return st;
     snprintf(filename, sizeof filename, "%s:0", hr_node_name(s->filename));
@@ -164,11 +180,11 @@ static hr_status saver_make(saver_nodes *s, hr_meta_graph *meta, hr_error *err)
 hr_status hr__write_saver(hr__written_graph *to, hr_error *err)
 {
     hr_meta_saver saver;
-    saver_nodes s = {.g = to->g};
+    saver_nodes s = {.g = to->g, .form = to->form};
     if (hr_meta_graph_saver(to->meta, &saver) && *saver.save && hr_node_exists(hr_graph_node(to->g, saver.save)))
         return HR_OK;
     hr_status st = saver_variables(&s, err);
-    if (st == HR_OK && s.count > 0) st = saver_make(&s, to->meta, err);
+    if (st == HR_OK && (s.count > 0 || s.form)) st = saver_make(&s, to->meta, err);
     hr_free(s.variable);
     hr_free(s.restored);
     return st;

@@ -35,12 +35,26 @@ hr_status hr__writer_tell(hr_saved_model_writer *w, hr_status st, const hr_error
 
 /* ---- write_graph.c ---- */
 
+/* What makes a model one of TensorFlow 2. */
+typedef struct hr__written_form {
+    hr_view objects;    /* a SavedObjectGraph */
+    hr_view checkpoint; /* a TrackableObjectGraph, which the checkpoint has besides the variables */
+    /* Under which key a variable is in the checkpoint. */
+    const char *(*key)(const char *variable, const void *user);
+    const void *user;
+} hr__written_form;
+
 /* A graph on its way into a file: a copy, to which nodes are added. */
 typedef struct hr__written_graph {
     hr_graph *g;
     hr_meta_graph *meta;
     const hr_saved_graph_opts *opts;
+    const hr__written_form *form; /* NULL: TensorFlow 1's */
 } hr__written_graph;
+
+/* As hr_saved_model_writer_add. With a form, its objects are written beside the graph. */
+hr_status hr__saved_model_writer_add(hr_saved_model_writer *w, hr_session *s, const hr_saved_graph_opts *opts,
+                                     const hr__written_form *form, hr_error *err);
 
 /* ---- write_saver.c ---- */
 

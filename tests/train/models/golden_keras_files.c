@@ -1,7 +1,8 @@
-/* Files of weights: after an epoch they have the keys, shapes and types of Keras's. */
+/* Files of weights, and SavedModels: after an epoch they have the keys, shapes, types and signatures of Keras's. */
 #include "golden_keras.h"
 
 #include <headrace/checkpoint.h>
+#include <headrace/saved_model.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,59 @@ static golden_result compare_files(golden_case *c, hr_model *m)
     return result;
 }
 
+/* ---- the model as a SavedModel ---- */
+
+static golden_result compare_tensors(golden_case *c, const hr_meta_tensor *tensor, int count, const cJSON *want)
+{
+    if (cJSON_GetArraySize(want) != count) return golden_differs(c, "signature: %d tensors", count);
+    for (int i = 0; i < count; i++) {
+        const cJSON *item = golden_get(want, tensor[i].key), *dim;
+        int rank = 0;
+        if (!item || strcmp(tensor[i].name, golden_text(item, "tensor", "")) != 0 ||
+            strcmp(hr_dtype_name(tensor[i].dtype), golden_text(item, "dtype", "")) != 0)
+            return golden_differs(c, "signature: %s is %s", tensor[i].key, tensor[i].name);
+        cJSON_ArrayForEach(dim, golden_get(item, "shape"))
+        {
+            if (rank >= tensor[i].shape.rank || tensor[i].shape.dims[rank++] != golden_number_int64(dim))
+                return golden_differs(c, "signature: shape of %s", tensor[i].key);
+        }
+        if (rank != tensor[i].shape.rank) return golden_differs(c, "signature: rank of %s", tensor[i].key);
+    }
+    return GOLDEN_AGREES;
+}
+
+static golden_result compare_signature(golden_case *c, const hr_meta_signature *s, const cJSON *want)
+{
+    if (!s || strcmp(s->method, golden_text(want, "method_name", "")) != 0)
+        return golden_differs(c, "signature: %s", s ? s->method : "none");
+    if (compare_tensors(c, s->inputs, s->input_count, golden_get(want, "inputs")) != GOLDEN_AGREES)
+        return GOLDEN_DIFFERS;
+    return compare_tensors(c, s->outputs, s->output_count, golden_get(want, "outputs"));
+}
+
+static golden_result compare_saved_model(golden_case *c, hr_model *m, const cJSON *expect)
+{
+    char folder[] = "golden_keras_saved-XXXXXX";
+    hr_bundle *bundle;
+    hr_saved_model *saved;
+    hr_error err = {0};
+    if (!mkdtemp(folder) || hr_save_model(m, folder, &err) != HR_OK)
+        return golden_differs(c, "saving: %.900s", err.text);
+    if (hr_load_weights(m, folder, &err) != HR_OK) return golden_differs(c, "weights: %.900s", err.text);
+    if (hr_saved_model_load(folder, &saved, &err) != HR_OK) return golden_differs(c, "loading: %.900s", err.text);
+    golden_result result = compare_signature(c, hr_saved_model_signature(saved, NULL), golden_get(expect, "signature"));
+    hr_saved_model_unref(saved);
+    char prefix[100];
+    (void)snprintf(prefix, sizeof prefix, "%s/variables/variables", folder);
+    if (result == GOLDEN_AGREES && hr_bundle_open(prefix, &bundle, &err) == HR_OK) {
+        result = compare_entries(c, bundle, golden_get(expect, "saved_model_variables"));
+        hr_bundle_free(bundle);
+    } else if (result == GOLDEN_AGREES) {
+        result = golden_differs(c, "variables: %.900s", err.text);
+    }
+    return result;
+}
+
 golden_result keras_files(golden_case *c)
 {
     hr_model *m = keras_model(c, golden_get(c->json, "model"));
@@ -109,7 +163,7 @@ golden_result keras_files(golden_case *c)
     if (result == GOLDEN_AGREES) result = compare_files(c, m);
     const cJSON *expect = golden_get(c->json, "expect");
     if (result == GOLDEN_AGREES && golden_get(expect, "saved_model_variables"))
-        result = golden_not_built(c, "SavedModels with the functions, keys and graph of objects of Keras");
+        result = compare_saved_model(c, m, expect);
     hr_model_free(m);
     return result;
 }

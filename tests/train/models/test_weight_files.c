@@ -3,7 +3,6 @@
 
 #include <headrace/checkpoint.h>
 #include <headrace/models.h>
-#include <headrace/saved_model.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -241,37 +240,11 @@ static void the_state_of_another_optimizer_is_left_out_with_a_warning(void **sta
     hr_model_free(part);
 }
 
-static void a_saved_model_predicts_the_same(void **state)
-{
-    (void)state;
-    hr_error err = {0};
-    hr_saved_model *saved;
-    hr_tensor y;
-    static const float row[] = {0.5f, -2};
-    const hr_tensor x = hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 2), row);
-    hr_model *m = small(1, "a"), *unbuilt = hr_sequential(HR_LAYERS(hr_dense_layer(1)));
-    assert_int_equal(hr_predict_on_batch(m, &x, NULL, 1, &y), HR_OK);
-    if (hr_save_model(m, "saved", &err) != HR_OK) fail_msg("%s", err.text);
-    if (hr_saved_model_load("saved", &saved, &err) != HR_OK) fail_msg("%s", err.text);
-    hr_named_tensor in = {"input_1", x}, out = {.name = "dense"};
-    if (hr_saved_model_run(saved, NULL, &in, 1, &out, 1, &err) != HR_OK) fail_msg("%s", err.text);
-    assert_true(*(const float *)out.value.data == *(const float *)y.data);
-    assert_int_equal(hr_save_model(m, "saved", &err), HR_ALREADY_EXISTS);
-    assert_int_equal(hr_save_model(m, NULL, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_save_model(unbuilt, "other", &err), HR_FAILED_PRECONDITION);
-    hr_tensor_clear(&out.value);
-    hr_tensor_clear(&y);
-    hr_saved_model_unref(saved);
-    hr_model_free(m);
-    hr_model_free(unbuilt);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_come_back_whatever_layers_are_called),
         cmocka_unit_test(what_does_not_fit_is_named_and_changes_nothing),
-        cmocka_unit_test(a_saved_model_predicts_the_same),
         cmocka_unit_test(a_kill_leaves_the_old_file_or_the_new_one),
         cmocka_unit_test(a_training_goes_on_from_a_file_as_if_it_had_not_stopped),
         cmocka_unit_test(the_state_of_another_optimizer_is_left_out_with_a_warning),
