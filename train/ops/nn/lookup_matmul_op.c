@@ -3,11 +3,11 @@
  *
  * In a batch the same ids come again and again. The rows of a table that a batch takes are multiplied once for each
  * distinct id, and each row of the batch adds up such products; if few ids of a column come twice, its rows are
- * multiplied one by one, which is known from the ids alone, as are few rows. A row's sum has the dense values first, then the columns
- * that are multiplied by row, then the others.
+ * multiplied one by one, which is known from the ids alone, as are few rows. A row's sum has the dense values first,
+ * then the columns that are multiplied row by row, then the others; of few rows all are in the order of the weights.
  *
- * The gradient adds up the rows of gradients that belong to one id before it multiplies them, by leaves of 128 rows of
- * the batch; leaves are added up by a binary tree. So nothing depends on threads. */
+ * The gradient of such a column adds up the rows of gradients that belong to one id before it multiplies them, by
+ * leaves of 128 rows of the batch; of all columns leaves are added up by a binary tree. So nothing depends on threads. */
 #include "train/ops/nn/lookups.h"
 #include "train/ops/tiles.h"
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ typedef struct column {
     lookup l;
     int64_t at;  /* its first row of the weights */
     bool single; /* no row has two ids */
-    bool once;   /* its products are made once for each distinct id */
+    bool once;   /* it is multiplied once for each distinct id, not row by row */
     hr_distinct_rows found;
     int32_t *place;     /* of the id of each row among the distinct ones, -1: none; of all ids if it is not `single` */
     float *factors;     /* what is multiplied: of each distinct id the row of the table; not single: of each row */
@@ -235,6 +235,10 @@ static hr_status layer_find_ids(hr_kernel *k, layer *y, hr_error *err)
     HR_TRY(layer_take_memory(k, y, err));
     for (int i = 0; i < y->columns; i++) ids += k->input[y->columns + i]->count;
     hr_kernel_parallel(k, y->columns, 8 * (double)ids / y->columns, find_columns, y);
+    for (int i = 0; i < y->columns; i++) { /* where at least a quarter of the rows is saved */
+        column *c = &y->column[i];
+        c->once = c->single && c->found.count <= y->rows - y->rows / 4;
+    }
     if (!y->failed) return HR_OK;
     for (int i = 0; i < y->columns; i++) { /* for the first error, in order */
         column *c = &y->column[i];
@@ -488,8 +492,7 @@ static hr_status forward_find_rows(hr_kernel *k, forward *f, hr_error *err)
     return HR_OK;
 }
 
-/* Which columns are multiplied by distinct id: where at least a quarter of the rows is saved. *most: products of a
- * chunk. */
+/* Chunks of the columns that are multiplied by distinct id. *most: products of one. */
 static hr_status forward_plan(hr_kernel *k, forward *f, int64_t *most, hr_error *err)
 {
     layer *y = &f->y;
@@ -497,7 +500,6 @@ static hr_status forward_plan(hr_kernel *k, forward *f, int64_t *most, hr_error 
     HR_TRY(hr_kernel_array(k, y->columns, sizeof *f->chunk, "places of products", &f->chunk, err));
     for (int i = 0; i < y->columns; i++) {
         column *c = &y->column[i];
-        c->once = c->single && c->found.count <= y->rows - y->rows / 4;
         const int64_t count = c->once ? c->found.count : 0;
         if (f->chunks == 0 ||
             (f->chunk[f->chunks - 1].products > 0 && f->chunk[f->chunks - 1].products + count > CHUNK))
@@ -584,6 +586,15 @@ typedef struct backward {
     float **values; /* by column */
 } backward;
 
+/* Each row is a group, with or without an id. */
+static void groups_are_rows(const groups *g, const column *c, int64_t rows)
+{
+    int64_t leaf = 0;
+    for (int64_t r = 0; r < rows; r++) g->place[r] = c->place[r];
+    for (int64_t from = 0; from < rows; from += LEAF) g->leaf[leaf++] = from;
+    g->leaf[leaf] = rows;
+}
+
 /* Groups of each leaf, in the order of their first rows; their rows lie in order, too. */
 static void groups_find(const groups *g, const column *c, int64_t rows)
 {
@@ -619,7 +630,8 @@ static void groups_take_factors(const groups *g, const column *c, int64_t leaves
 {
     const int64_t depth = column_width(c);
     for (int64_t i = 0; i < g->leaf[leaves]; i++)
-        for (int64_t j = 0; j < depth; j++) g->factors[i * depth + j] = c->factors[g->place[i] * depth + j];
+        for (int64_t j = 0; j < depth; j++)
+            g->factors[i * depth + j] = g->place[i] < 0 ? 0 : c->factors[g->place[i] * depth + j];
 }
 
 static void add_to(float *to, const float *from, int64_t count)
@@ -684,8 +696,10 @@ static void backward_units(const backward *b, const groups *g, const column *c, 
         if (c && c->single) {
             first = g->leaf[leaf];
             count = g->leaf[leaf + 1] - first;
-            b->tile->sums(grad, width, g->order, g->begin + first, count, sums, width, false);
-            of = sums;
+            if (c->once) {
+                b->tile->sums(grad, width, g->order, g->begin + first, count, sums, width, false);
+                of = sums;
+            }
             factors = g->factors;
         }
         tiles = leaf_add(b, g, leaf, factors + first * depth, depth, of, count, tiles);
@@ -723,6 +737,7 @@ static void backward_add_up(const backward *b, const groups *g, const column *c,
         for (int64_t i = g->leaf[leaf]; i < g->leaf[leaf + 1]; i++) leaf_of[i] = (int32_t)leaf;
     for (int64_t u = 0; u < ids; u++) first[u] = -1;
     for (int64_t i = g->leaf[b->leaves] - 1; i >= 0; i--) {
+        if (g->place[i] < 0) continue;
         next[i] = first[g->place[i]];
         first[g->place[i]] = (int32_t)i;
     }
@@ -730,7 +745,12 @@ static void backward_add_up(const backward *b, const groups *g, const column *c,
     for (int64_t u = 0; u < ids; u++) {
         int64_t count = 0;
         for (int32_t i = first[u]; i >= 0; i = next[i]) {
-            g->part[count] = g->by_row + i * padded;
+            float *part = g->by_row + i * padded;
+            if (count > 0 && g->part_leaf[count - 1] == leaf_of[i]) { /* of rows that are groups */
+                add_to(g->part[count - 1], part, depth);
+                continue;
+            }
+            g->part[count] = part;
             g->part_leaf[count++] = leaf_of[i];
         }
         if (count > 0) add_groups(g, count, depth, values + u * depth);
@@ -756,7 +776,7 @@ static void backward_items(int64_t first, int64_t last, void *user)
         const column *c = i < y->columns ? &y->column[i] : NULL;
         const groups *g = &b->groups[i];
         if (c && c->single) {
-            groups_find(g, c, y->rows);
+            (c->once ? groups_find : groups_are_rows)(g, c, y->rows);
             groups_take_factors(g, c, b->leaves);
         }
         for (int64_t unit = 0; unit < y->units; unit += b->tile->width) backward_units(b, g, c, unit);
