@@ -43,6 +43,12 @@ def image():
                              layers.MaxPooling2D(), layers.Flatten(), layers.Dense(1)])
 
 
+def frames():
+    frame = keras.Sequential([layers.Input((2,)), layers.Dense(3, "tanh"), layers.BatchNormalization(),
+                              layers.Dense(2), layers.BatchNormalization()])
+    return keras.Sequential([layers.Input((3, 2)), layers.TimeDistributed(frame), layers.Flatten(), layers.Dense(1)])
+
+
 L2 = keras.regularizers.L2(0.1)
 
 
@@ -154,6 +160,11 @@ class Models(unittest.TestCase):
         for name in ["sgd"]:
             with self.subTest(name):
                 self.check(image, name)
+
+    def test_frames(self):
+        for name in ["adam"]:
+            with self.subTest(name):
+                self.check(frames, name)
 
     def test_a_file_without_an_optimizer(self):
         path = os.path.join(tempfile.mkdtemp(), "w")

@@ -50,10 +50,21 @@ static hr_model *image(void)
                          .input_shape = HR_SHAPE(5, 4, 2));
 }
 
+/* A model for each step. */
+static hr_model *frames(void)
+{
+    hr_model *frame = hr_sequential(HR_LAYERS(hr_dense_layer(3, .activation = "tanh"), hr_batch_normalization_layer(),
+                                              hr_dense_layer(2), hr_batch_normalization_layer()),
+                                    .input_shape = HR_SHAPE(2));
+    return hr_sequential(
+        HR_LAYERS(hr_time_distributed_layer(hr_model_layer(frame, NULL)), hr_flatten_layer(), hr_dense_layer(1)),
+        .input_shape = HR_SHAPE(3, 2));
+}
+
 static const struct {
     const char *name;
     hr_model *(*make)(void);
-} models[] = {{"plain", plain}, {"branches", branches}, {"words", words}, {"image", image}};
+} models[] = {{"plain", plain}, {"branches", branches}, {"words", words}, {"image", image}, {"frames", frames}};
 
 static hr_optimizer *optimizer_named(const char *name)
 {

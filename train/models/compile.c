@@ -168,7 +168,8 @@ static void freeze_now(hr_model *m, bool frozen)
         hr_layer *layer = m->body->layers.at[i];
         layer->frozen_now = frozen || layer->frozen;
         freeze_inner(layer);
-        if (layer->model) freeze_now(layer->model, layer->frozen_now);
+        const bool within = layer->inner.count > 0 && layer->inner.at[0]->frozen_now; /* a wrapper's model */
+        if (layer->model) freeze_now(layer->model, layer->frozen_now || within);
     }
     for (int i = 0; i < m->pending.count; i++) {
         m->pending.at[i]->frozen_now = m->pending.at[i]->frozen;

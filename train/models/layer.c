@@ -57,7 +57,7 @@ static const hr__descriptor_kind layer_kinds = {
 /* What stands in for a layer that there is no memory for. */
 static hr_layer lost = {.error = HR__NO_MEMORY_FOR("a layer")};
 
-/* A model has layers with weights of their own, which a wrapper does not know. */
+/* A model has layers with weights of their own, which most wrappers do not know. */
 static const hr_error not_within = {.code = HR_UNIMPLEMENTED,
                                     .kind = "models.layer",
                                     .record = -1,
@@ -66,7 +66,7 @@ static const hr_error not_within = {.code = HR_UNIMPLEMENTED,
                                     .length = -1,
                                     .compressed_offset = -1,
                                     .column = -1,
-                                    .text = "layer: a model cannot be within a wrapper"};
+                                    .text = "layer: a model cannot be within this wrapper"};
 
 static void layer_drop_config(const hr_layer_kind *kind, const void *config)
 {
@@ -126,7 +126,9 @@ static hr_status layer_take_inner(hr_layer *layer, const void *config)
                                                 "expected layers that are in no model and in no other layer"));
             continue;
         }
-        const hr_error *of = inner->model ? &not_within : &inner->error;
+        const bool holds = (layer->kind->traits & HR_LAYER_HOLDS_MODEL) && i == 0;
+        const hr_error *of = inner->model && !holds ? &not_within : &inner->error;
+        if (holds) layer->model = inner->model;
         if (st == HR_OK && of->code != HR_OK) st = (layer->error = *of).code;
         hr_layer **place = inner == &lost ? NULL : HR__LIST_ADD(&layer->inner);
         if (place) {

@@ -26,10 +26,11 @@ typedef struct hr_layer hr_layer;
 
 /* What models must know of a kind. */
 typedef enum hr_layer_traits {
-    HR_LAYER_MERGES = 1,     /* takes two inputs or more; others take one, unless .max_inputs says so */
-    HR_LAYER_KEEPS_MASK = 2, /* its output has the mask of its input. Default: it has none */
-    HR_LAYER_RECURRENT = 8,  /* steps after each other: it reads .direction and can be within a Bidirectional */
-    HR_LAYER_TAKES_IDS = 4,  /* whole numbers stay what they are, such as those of an embedding */
+    HR_LAYER_MERGES = 1,       /* takes two inputs or more; others take one, unless .max_inputs says so */
+    HR_LAYER_KEEPS_MASK = 2,   /* its output has the mask of its input. Default: it has none */
+    HR_LAYER_RECURRENT = 8,    /* steps after each other: it reads .direction and can be within a Bidirectional */
+    HR_LAYER_TAKES_IDS = 4,    /* whole numbers stay what they are, such as those of an embedding */
+    HR_LAYER_HOLDS_MODEL = 16, /* the one layer within it may be a model (hr_model_layer); it has no weights besides */
 } hr_layer_traits;
 
 /* Of a layer within a Bidirectional: its input's first step comes first, or its last one. Both give 0 at masked steps. */

@@ -137,7 +137,7 @@ HR_API hr_layer *hr_bidirectional_layer_with(hr_layer *layer, const hr_bidirecti
 #define hr_bidirectional_layer(...)                                                                                    \
     HR_LAYER_CALL1_(hr_bidirectional_layer_with, hr_bidirectional_layer_opts, __VA_ARGS__)
 /* TimeDistributed: a layer (taken) for each step of [n, steps, ...] by itself. Its weights are in "NAME", without its own
- * name. The layer is none of hr_model_layer. */
+ * name; those of a model (hr_model_layer) keep the names of its layers. */
 HR_API hr_layer *hr_time_distributed_layer_with(hr_layer *layer, const hr_layer_opts *opts);
 #define hr_time_distributed_layer(...) HR_LAYER_CALL1_(hr_time_distributed_layer_with, hr_layer_opts, __VA_ARGS__)
 

@@ -48,7 +48,7 @@ struct hr_layer {
     HR__LIST(struct hr_layer *) inner; /* layers within it, which it owns */
     bool wrapped;                      /* is within another one */
     bool input;                        /* stands for an input of the model */
-    hr_model *model;                   /* that is within it; NULL: none */
+    hr_model *model;                   /* that is within it, or within its inner layer; NULL: none */
 };
 
 void hr__layer_free(hr_layer *layer); /* NULL: nothing */

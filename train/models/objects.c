@@ -93,7 +93,9 @@ static hr_status objects_add_layers(hr__objects *o, hr_model *m, const hr_model 
             return hr_no_memory(err, "the objects of a model");
         for (int k = 0; k < layer->variables.count; k++)
             if (!layer->variables.at[k].state) HR_TRY(objects_add_variable(o, m, made, &layer->variables.at[k], err));
-        if (layer->model) HR_TRY(objects_add_layers(o, m, layer->model, made, err));
+        const int within = layer->model && layer->inner.count > 0 ? hr__object_new(o, made, "layer") : made;
+        if (within < 0) return hr_no_memory(err, "the objects of a model");
+        if (layer->model) HR_TRY(objects_add_layers(o, m, layer->model, within, err));
     }
     return HR_OK;
 }

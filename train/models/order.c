@@ -151,19 +151,29 @@ hr_status hr__model_order(hr_model *m, hr_error *err)
 
 /* ---- weights in that order ---- */
 
-static hr_status each_weight(hr_model *m, hr__weight_fn *fn, void *user, bool frozen)
+enum { TRAINED = 1, OTHERS = 2 }; /* which weights, as their layers say */
+
+/* A model is its layers one after the other; a wrapper with one is a layer: first all of its weights that are trained. */
+static hr_status each_weight(hr_model *m, hr__weight_fn *fn, void *user, bool frozen, unsigned which)
 {
     for (int i = 0; i < m->order.count; i++) {
         hr_layer *layer = m->order.at[i];
         hr_model *inner = layer->model;
-        const bool still = frozen || layer->frozen;
-        if (inner) HR_TRY(each_weight(inner, fn, user, still));
-        for (int trained = 1; trained >= 0; trained--)
+        const bool wraps = layer->inner.count > 0;
+        const bool still = frozen || layer->frozen || (inner && wraps && layer->inner.at[0]->frozen);
+        if (inner && !wraps) HR_TRY(each_weight(inner, fn, user, still, which));
+        for (unsigned kind = TRAINED; kind <= OTHERS; kind++) {
+            if (!(which & kind)) continue;
+            if (inner && wraps) HR_TRY(each_weight(inner, fn, user, still, kind));
             for (int k = 0; k < layer->variables.count; k++)
-                if (!layer->variables.at[k].state && layer->variables.at[k].trainable == (trained == 1))
+                if (!layer->variables.at[k].state && layer->variables.at[k].trainable == (kind == TRAINED))
                     HR_TRY(fn(user, layer, &layer->variables.at[k], still || layer->variables.at[k].maker->frozen));
+        }
     }
     return HR_OK;
 }
 
-hr_status hr__each_weight(hr_model *m, hr__weight_fn *fn, void *user) { return each_weight(m, fn, user, false); }
+hr_status hr__each_weight(hr_model *m, hr__weight_fn *fn, void *user)
+{
+    return each_weight(m, fn, user, false, TRAINED | OTHERS);
+}

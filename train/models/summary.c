@@ -199,7 +199,7 @@ static int64_t summary_params(const summary *s, hr_layer *layer)
 static const char *summary_class(const hr_layer *layer)
 {
     const hr_model *inner = layer->model;
-    return inner && !inner->functional ? "Sequential" : layer->kind->name;
+    return inner && !inner->functional && layer->inner.count == 0 ? "Sequential" : layer->kind->name;
 }
 
 static hr_status summary_layer_row(summary *s, hr_layer *layer, int level, bool frozen, hr_error *err)
@@ -229,7 +229,7 @@ static hr_status summary_layer_row(summary *s, hr_layer *layer, int level, bool 
 /* A layer, then those within it in a frame; the last line within a frame has no empty line after it. */
 static hr_status summary_layer(summary *s, hr_layer *layer, int level, bool frozen, bool last, hr_error *err)
 {
-    const hr_model *inner = s->expand_nested ? layer->model : NULL;
+    const hr_model *inner = s->expand_nested && layer->inner.count == 0 ? layer->model : NULL;
     frozen = frozen || layer->frozen;
     HR_TRY(summary_layer_row(s, layer, level, frozen, err));
     if (inner && inner->order.count > 0) {

@@ -403,7 +403,9 @@ static void mistakes_are_refused_when_the_model_is_made(void **state)
         {hr_time_distributed_layer(NULL), HR_SHAPE(3, 2), "models.layer", "NULL"},
         {hr_time_distributed_layer(hr_dense_layer(2)), HR_SHAPE(3), "models.rank", "rank 3"},
         {hr_time_distributed_layer(hr_dense_layer(0)), HR_SHAPE(3, 2), "models.argument", "units"},
-        {hr_time_distributed_layer(hr_model_layer(inner, NULL)), HR_SHAPE(3, 2), "models.layer", "a model"},
+        {hr_time_distributed_layer(hr_lstm_layer(2, .return_state = true)), HR_SHAPE(2, 3, 2), "models.outputs",
+         "one output, got one of 3"},
+        {hr_bidirectional_layer(hr_model_layer(inner, NULL)), HR_SHAPE(3, 2), "models.layer", "a model"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         hr_model *m = hr_sequential(HR_LAYERS(all[i].layer), .input_shape = all[i].row);
@@ -472,6 +474,109 @@ static void no_memory_is_no_leak(void **state)
     }
 }
 
+/* ---- a model for each step ---- */
+
+static hr_model *step_model(void)
+{
+    return hr_sequential(HR_LAYERS(hr_dense_layer(2, .activation = "tanh"), hr_batch_normalization_layer(),
+                                   hr_dense_layer(1), hr_batch_normalization_layer()),
+                         .input_shape = HR_SHAPE(2), .name = "step");
+}
+
+static hr_model *steps_model(bool frozen)
+{
+    hr_layer *step = hr_model_layer(step_model(), NULL);
+    hr_layer_freeze(step, frozen);
+    hr_model *m = hr_sequential(
+        HR_LAYERS(hr_time_distributed_layer(step, .name = "t"), hr_flatten_layer(), hr_dense_layer(1, .name = "o")),
+        .input_shape = HR_SHAPE(3, 2), .seed = 4);
+    assert_null(hr_model_error(m));
+    assert_int_equal(hr_compile(m, .optimizer = hr_sgd(0.1f), .loss = "mse"), HR_OK);
+    return m;
+}
+
+static void train_steps(hr_model *m)
+{
+    static const float x[] = {1, 2, 3, 4, 5, 6, -1, 0, 2, -2, 1, 1}, y[] = {1, -1};
+    const hr_tensor both[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 3, 2), x), hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 1), y)};
+    assert_non_null(hr_fit(m, hr_from_tensor_slices(both, NULL, 2), .epochs = 2, .no_shuffle = true));
+}
+
+/* Keras's weights of a wrapper: those that are trained first. */
+static void a_model_within_a_time_distributed_has_its_weights_and_learns(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"dense/kernel",
+                                        "dense/bias",
+                                        "batch_normalization/gamma",
+                                        "batch_normalization/beta",
+                                        "dense_1/kernel",
+                                        "dense_1/bias",
+                                        "batch_normalization_1/gamma",
+                                        "batch_normalization_1/beta",
+                                        "batch_normalization/moving_mean",
+                                        "batch_normalization/moving_variance",
+                                        "batch_normalization_1/moving_mean",
+                                        "batch_normalization_1/moving_variance",
+                                        "o/kernel",
+                                        "o/bias"};
+    enum { WEIGHTS = sizeof names / sizeof *names };
+    hr_error err = {0};
+    hr_tensor before, after;
+    hr_model *m = steps_model(false), *other = steps_model(false), *frozen = steps_model(true);
+    assert_int_equal(hr_model_weights(m), WEIGHTS);
+    for (int i = 0; i < WEIGHTS; i++) assert_string_equal(hr_model_weight(m, i).name, names[i]);
+    assert_false(hr_model_weight(frozen, 0).trainable);
+    char *text = hr_model_summary(m, .expand_nested = true);
+    assert_non_null(strstr(text, " t (TimeDistributed)         (None, 3, 1)              21"));
+    assert_null(strstr(text, "batch_normalization"));
+    hr_free(text);
+    for (int k = 0; k < 2; k++) { /* all of it learns; frozen, it stays */
+        hr_model *trained = k == 0 ? m : frozen;
+        assert_int_equal(hr_get_weight(trained, 0, &before, &err), HR_OK);
+        train_steps(trained);
+        assert_int_equal(hr_get_weight(trained, 0, &after, &err), HR_OK);
+        assert_int_equal(memcmp(before.data, after.data, 4 * sizeof(float)) != 0, k == 0);
+        hr_tensor_clear(&before);
+        hr_tensor_clear(&after);
+    }
+    if (hr_save_weights(m, "steps", &err) != HR_OK) fail_msg("%s", err.text);
+    if (hr_load_weights(other, "steps", &err) != HR_OK) fail_msg("%s", err.text);
+    train_steps(m);
+    train_steps(other);
+    for (int i = 0; i < WEIGHTS; i++) {
+        assert_int_equal(hr_get_weight(m, i, &before, &err), HR_OK);
+        assert_int_equal(hr_get_weight(other, i, &after, &err), HR_OK);
+        assert_memory_equal(before.data, after.data, (size_t)before.count * sizeof(float));
+        hr_tensor_clear(&before);
+        hr_tensor_clear(&after);
+    }
+    hr_model_free(m);
+    hr_model_free(other);
+    hr_model_free(frozen);
+}
+
+/* Each step's values are those of the model alone. */
+static void a_model_within_a_time_distributed_takes_each_step_by_itself(void **state)
+{
+    (void)state;
+    static const float x[] = {1, 2, 3, 4, 5, 6};
+    const hr_tensor steps = hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 3, 2), x),
+                    rows = hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 2), x);
+    hr_tensor by_steps, by_rows;
+    hr_model *alone = step_model();
+    assert_int_equal(hr_predict_on_batch(alone, &rows, NULL, 1, &by_rows), HR_OK);
+    /* The model that becomes a part keeps the weights that it has. */
+    hr_model *m =
+        hr_sequential(HR_LAYERS(hr_time_distributed_layer(hr_model_layer(alone, NULL))), .input_shape = HR_SHAPE(3, 2));
+    assert_int_equal(hr_predict_on_batch(m, &steps, NULL, 1, &by_steps), HR_OK);
+    assert_true(hr_shape_equal(by_steps.shape, HR_SHAPE(1, 3, 1)));
+    for (int i = 0; i < 3; i++) assert_true(((const float *)by_steps.data)[i] == ((const float *)by_rows.data)[i]);
+    hr_tensor_clear(&by_steps);
+    hr_tensor_clear(&by_rows);
+    hr_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,6 +596,8 @@ int main(void)
         cmocka_unit_test(wrong_states_are_refused),
         cmocka_unit_test(a_layer_is_within_one_other_at_most),
         cmocka_unit_test(no_memory_is_no_leak),
+        cmocka_unit_test(a_model_within_a_time_distributed_has_its_weights_and_learns),
+        cmocka_unit_test(a_model_within_a_time_distributed_takes_each_step_by_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

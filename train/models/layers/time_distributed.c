@@ -57,6 +57,8 @@ static hr_node time_distributed_call(hr_layer_call *c, void *config)
     hr_layer_attribute(c, "", "layer");
     const hr_node y = hr_layer_inner(c, t->layer, &rows, 1, .masks = &mask, .made = &made);
     if (!hr_node_exists(y)) return y;
+    if (made.outputs > 1)
+        return hr_layer_fail(c, "models.outputs", "expected a layer of one output, got one of %d", made.outputs);
     if (hr_node_shape(y).rank < 1 || hr_node_shape(y).rank >= HR_MAX_RANK)
         return hr_layer_fail(c, "models.rank", "expected a layer that gives a known rank below %d", HR_MAX_RANK);
     c->output_mask[0] = mask_by_steps(made.output_mask[0], c->mask[0], x);
@@ -74,6 +76,7 @@ static const hr_layer_kind time_distributed_kind = {
     .name = "TimeDistributed",
     .config_size = sizeof(time_distributed_config),
     .call = time_distributed_call,
+    .traits = HR_LAYER_HOLDS_MODEL,
     .min_rank = 3,
     .check = time_distributed_check,
     .inner = time_distributed_inner,
