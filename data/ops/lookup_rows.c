@@ -307,6 +307,9 @@ static hr_status lookup_read(hr_dataset *table, const char *key, const hr_lookup
                        o->table_key ? o->table_key
                        : key        ? key
                                     : "");
+    if (hr_cardinality(table) == HR_INFINITE_CARDINALITY)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "lookup_rows.table",
+                       "lookup_rows: expected a table that ends, got one of infinitely many elements; take some of it");
     HR_TRY(lookup_table_new(schema, field, out, err));
     HR_TRY(read_rows(*out, table, field, (int64_t)o->max_bytes, err));
     return add_defaults(*out, schema, o->default_values, err);

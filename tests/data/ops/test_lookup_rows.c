@@ -126,6 +126,7 @@ static void what_cannot_be_joined_is_refused(void **state)
     assert_fails(hr_lookup_rows(hr_range(3), NULL, people(0)), HR_INVALID_ARGUMENT, "lookup_rows.table");
     assert_fails(hr_lookup_rows(hr_range(3), "value", hr_batch(hr_range(3), 2)), HR_INVALID_ARGUMENT,
                  "lookup_rows.table");
+    assert_fails(hr_lookup_rows(hr_range(3), "value", hr_counter()), HR_INVALID_ARGUMENT, "lookup_rows.table");
     assert_fails(hr_lookup_rows(hr_range(3), "id", people(0)), HR_INVALID_ARGUMENT, "lookup_rows.key");
     assert_fails(hr_lookup_rows(hr_range(3), "value", people(0), .table_key = "name"), HR_INVALID_ARGUMENT,
                  "lookup_rows.key");
