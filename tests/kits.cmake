@@ -31,7 +31,7 @@ hr_kit(train/ops/images LIBRARY headrace_train DEF ops.def EXCEPT decode_ops)
 hr_kit(train/ops/linalg LIBRARY headrace_train DEF ops.def HEADERS gradients.h EXCEPT einsum_op factor_ops least_squares_op spectral_ops)
 hr_kit(train/ops/lists LIBRARY headrace_train DEF ops.def)
 hr_kit(train/ops/nn LIBRARY headrace_train DEF ops.def HEADERS lookups.h windows.h train/ops/philox.h EXCEPT
-       conv2d_ops lookup_matmul_op)
+       conv2d_ops lookup_matmul_grad_op lookup_matmul_op)
 hr_kit(train/ops/sparse LIBRARY headrace_train DEF ops.def HEADERS ragged.h sparse.h)
 hr_kit(train/ops/tables LIBRARY headrace_train DEF ops.def EXCEPT table_ops)
 hr_kit(train/ops/text LIBRARY headrace_train DEF ops.def HEADERS letter_case.h pattern.h LINK -lpcre2-8 -lz EXCEPT
