@@ -47,7 +47,7 @@ static hr_model *image(void)
 {
     return hr_sequential(HR_LAYERS(hr_conv2d_layer(3, 2, 2, .activation = "relu", .kernel_regularizer = {.l2 = 0.1f}),
                                    hr_max_pooling2d_layer(2, 2), hr_flatten_layer(), hr_dense_layer(1)),
-                         .input_shape = HR_SHAPE(5, 4, 2));
+                         .input_shape = HR_SHAPE(5, 4, 2), .name = "an \"image\"");
 }
 
 /* A model for each step. */

@@ -16,13 +16,27 @@ static void add_text(hr__text *to, const char *key, const char *value)
     hr__text_add(to, ", ");
 }
 
+/* The name of a model is any text, of which Keras makes scopes: what these do not allow becomes "_". Names of layers
+ * are scopes already. */
+static void add_name(hr__text *to, const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.";
+    hr__text_add(to, "\"name\": \"");
+    if (!*name || !strchr(letters, *name)) hr__text_add(to, "model_");
+    for (; *name; name++) hr__text_byte(to, strchr(letters, *name) || *name == '-' ? *name : '_');
+    hr__text_add(to, "\", ");
+}
+
 /* What is within a layer has no class of its own here. */
 static char *metadata_of(const hr__objects *o, const hr_model *m, int i)
 {
     hr__text text = {0};
     const hr__object *at = &o->at.at[i];
     hr__text_byte(&text, '{');
-    add_text(&text, "name", i == 0 ? m->name : at->layer ? at->layer->name : at->name);
+    if (i == 0)
+        add_name(&text, m->name);
+    else
+        add_text(&text, "name", at->layer ? at->layer->name : at->name);
     add_text(&text, "class_name",
              i == 0      ? m->functional ? "Functional" : "Sequential"
              : at->layer ? at->layer->kind->name
