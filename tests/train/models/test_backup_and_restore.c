@@ -208,6 +208,43 @@ static void a_killed_training_goes_on_bit_for_bit(void **state)
     outcome_free(&whole);
 }
 
+static void copy_file(const char *from, const char *to)
+{
+    size_t size;
+    char *bytes = read_whole_file(from, &size);
+    write_file(to, bytes, size);
+    free(bytes);
+}
+
+/* Kills, each between a save and the removal of the backup before, leave several that the folder lists. */
+static void backups_that_kills_have_left_go_with_the_next_one(void **state)
+{
+    (void)state;
+    static const char list[] = "model_checkpoint_path: \"backup-9\"\n"
+                               "all_model_checkpoint_paths: \"backup-7\"\n"
+                               "all_model_checkpoint_paths: \"backup-8\"\n"
+                               "all_model_checkpoint_paths: \"backup-9\"\n"
+                               "all_model_checkpoint_timestamps: 7.0\n"
+                               "all_model_checkpoint_timestamps: 8.0\n"
+                               "all_model_checkpoint_timestamps: 9.0\n"
+                               "last_preserved_timestamp: 1.0\n";
+    outcome whole = uninterrupted(IN_MEMORY);
+    remove_folder("run");
+    hr_model *m = restless_model(4);
+    assert_non_null(train(m, IN_MEMORY, 8, 1));
+    hr_model_free(m);
+    for (int i = 7; i < 9; i++) {
+        char index[64], data[64];
+        (void)snprintf(index, sizeof index, "run/backup/backup-%d.index", i);
+        (void)snprintf(data, sizeof data, "run/backup/backup-%d.data-00000-of-00001", i);
+        copy_file("run/backup/backup-9.index", index);
+        copy_file("run/backup/backup-9.data-00000-of-00001", data);
+    }
+    write_file("run/backup/checkpoint", list, sizeof list - 1);
+    check_goes_on(&whole, IN_MEMORY, 5);
+    outcome_free(&whole);
+}
+
 static void a_full_disk_ends_the_training_and_a_backup_is_left(void **state)
 {
     (void)state;
@@ -307,6 +344,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_killed_training_goes_on_bit_for_bit), /* first: before there are threads */
+        cmocka_unit_test(backups_that_kills_have_left_go_with_the_next_one),
         cmocka_unit_test(an_interrupted_training_goes_on_bit_for_bit),
         cmocka_unit_test(it_may_be_interrupted_again_and_again),
         cmocka_unit_test(a_full_disk_ends_the_training_and_a_backup_is_left),

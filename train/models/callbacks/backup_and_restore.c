@@ -54,8 +54,10 @@ static void backup_remove(const backup *b, int64_t number, bool aside)
 static void backup_remove_all(const backup *b)
 {
     char *path = hr_malloc(strlen(b->folder) + sizeof "/checkpoint");
-    /* The one before the newest is there if the process was killed before it was removed. */
-    for (int64_t n = b->number; n > 0 && n >= b->number - 1; n--) backup_remove(b, n, false);
+    /* The one before the newest is there, whole or in parts, if the process was killed before it was removed. It goes
+     * first: parts alone are a damaged backup, which nothing could go on from. */
+    for (int64_t n = b->number - 1; n <= b->number; n++)
+        if (n > 0) backup_remove(b, n, false);
     if (path) {
         (void)sprintf(path, "%s/checkpoint", b->folder);
         (void)unlink(path);
@@ -82,7 +84,7 @@ static hr_status backup_write(backup *b, const hr_callback_call *call, hr_error 
 static hr_status backup_open(backup *b, const hr_callback_call *call, hr_error *err)
 {
     char *prefix = NULL;
-    HR_TRY(hr_saver_open(b->folder, &b->saver, err, .max_to_keep = HR_I64(1), .make_folder = true));
+    HR_TRY(hr_saver_open(b->folder, &b->saver, err, .max_to_keep = HR_I64(1), .manager = true, .make_folder = true));
     const hr_status found = hr_whole_checkpoint(b->folder, &prefix, err);
     if (found == HR_NOT_FOUND || (found == HR_OK && !prefix)) return HR_OK; /* it begins */
     HR_TRY(found);
