@@ -9,7 +9,9 @@ typedef struct activation_config {
 static hr_node activation_call(hr_layer_call *c, void *config)
 {
     const activation_config *a = config;
-    return hr_identity((a->fn ? a->fn : hr_activation_named(a->name))(c->input[0]));
+    const hr_node y = (a->fn ? a->fn : hr_activation_named(a->name))(c->input[0]);
+    const bool same = y.id == c->input[0].id && y.output == c->input[0].output;
+    return same ? hr_identity(y) : y; /* losses look for a sigmoid or softmax at the end */
 }
 
 static hr_status activation_check(const void *config, hr_error *err)
