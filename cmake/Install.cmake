@@ -67,7 +67,7 @@ endforeach()
 
 set(HEADRACE_NEEDS_headrace_serve zlib libprotobuf-c)
 set(HEADRACE_LINKS_headrace_serve "-lhttp_parser") # it has no .pc file
-foreach(optional IN ITEMS GRPC/grpc SSL/openssl)
+foreach(optional IN ITEMS SSL/openssl) # gRPC is loaded at run time
     string(REPLACE "/" ";" pair ${optional})
     list(GET pair 0 found)
     list(GET pair 1 package)

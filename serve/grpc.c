@@ -1,16 +1,10 @@
-/* gRPC by its C core, which this file alone includes: its maintainers call the interface private. Threads wait on one
- * completion queue; a request is answered by whichever thread runs it. RECV_CLOSE_ON_SERVER is a batch of its own, so
- * that a client that cancels is seen while its request waits. */
+/* gRPC by its C core, which this file alone calls (grpc_core.h): its maintainers call the interface private. Threads
+ * wait on one completion queue; a request is answered by whichever thread runs it. RECV_CLOSE_ON_SERVER is a batch of
+ * its own, so that a client that cancels is seen while its request waits. */
 #include "serve/grpc.h"
+#include "serve/grpc_core.h"
 #include "serve/rpc.h"
 
-#include <grpc/byte_buffer.h>
-#include <grpc/byte_buffer_reader.h>
-#include <grpc/grpc.h>
-#include <grpc/grpc_security.h>
-#include <grpc/slice.h>
-#include <grpc/support/alloc.h>
-#include <grpc/support/time.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,6 +46,8 @@ struct rpc_call {
     size_t bytes_in;
 };
 
+static const hr__grpc_core *const core = &hr__grpc_calls;
+
 bool hr_server_has_grpc(void) { return true; }
 
 /* ---- calls ---- */
@@ -59,12 +55,12 @@ bool hr_server_has_grpc(void) { return true; }
 static void call_free(rpc_call *c)
 {
     hr__grpc *grpc = c->grpc;
-    if (c->message) grpc_byte_buffer_destroy(c->message);
-    if (c->answer) grpc_byte_buffer_destroy(c->answer);
-    grpc_metadata_array_destroy(&c->metadata);
-    grpc_call_details_destroy(&c->details);
-    grpc_slice_unref(c->status_text);
-    if (c->call) grpc_call_unref(c->call);
+    if (c->message) core->grpc_byte_buffer_destroy(c->message);
+    if (c->answer) core->grpc_byte_buffer_destroy(c->answer);
+    core->grpc_metadata_array_destroy(&c->metadata);
+    core->grpc_call_details_destroy(&c->details);
+    core->grpc_slice_unref(c->status_text);
+    if (c->call) core->grpc_call_unref(c->call);
     hr__rpc_clear(&c->rpc);
     hr_free(c);
     grpc->calls--;
@@ -83,7 +79,7 @@ static void accept_next(hr__grpc *grpc)
     if (!c) return;
     grpc->calls++;
     c->grpc = grpc;
-    c->status_text = grpc_empty_slice();
+    c->status_text = core->grpc_empty_slice();
     c->accept = (rpc_tag){TAG_ACCEPT, c};
     c->receive = (rpc_tag){TAG_RECEIVE, c};
     c->close = (rpc_tag){TAG_CLOSE, c};
@@ -92,23 +88,23 @@ static void accept_next(hr__grpc *grpc)
     c->rpc.server = grpc->server; /* all of it before `closed` may come, in another thread */
     c->rpc.done = rpc_done;
     c->rpc.owner = c;
-    grpc_call_details_init(&c->details);
-    grpc_metadata_array_init(&c->metadata);
-    if (grpc_server_request_call(grpc->core, &c->call, &c->details, &c->metadata, grpc->queue, grpc->queue,
-                                 &c->accept) != GRPC_CALL_OK)
+    core->grpc_call_details_init(&c->details);
+    core->grpc_metadata_array_init(&c->metadata);
+    if (core->grpc_server_request_call(grpc->core, &c->call, &c->details, &c->metadata, grpc->queue, grpc->queue,
+                                       &c->accept) != GRPC_CALL_OK)
         call_free(c);
 }
 
 static void start(rpc_call *c, const grpc_op *ops, size_t count, rpc_tag *tag)
 {
     c->tags++;
-    if (grpc_call_start_batch(c->call, ops, count, tag, NULL) != GRPC_CALL_OK) tag_back(c);
+    if (core->grpc_call_start_batch(c->call, ops, count, tag, NULL) != GRPC_CALL_OK) tag_back(c);
 }
 
 static void log_call(rpc_call *c, grpc_status_code code, size_t bytes_out)
 {
     if (!c->grpc->server->access) return;
-    char *peer = grpc_call_get_peer(c->call);
+    char *peer = core->grpc_call_get_peer(c->call);
     const hr__access_entry entry = {
         .protocol = "grpc",
         .peer = peer ? peer : "",
@@ -121,7 +117,7 @@ static void log_call(rpc_call *c, grpc_status_code code, size_t bytes_out)
         .nanoseconds = hr__serve_now() - c->rpc.begun,
     };
     hr__access_write(c->grpc->server->access, &entry);
-    gpr_free(peer);
+    core->gpr_free(peer);
 }
 
 /* The numbers of statuses are those of gRPC, negated; a text is cut at 1,024 bytes. */
@@ -133,9 +129,10 @@ static void send_answer(rpc_call *c)
     grpc_op ops[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}};
     size_t count = 1;
     if (well) {
-        grpc_slice bytes = grpc_slice_from_copied_buffer(rpc->answer.data ? rpc->answer.data : "", rpc->answer.size);
-        c->answer = grpc_raw_byte_buffer_create(&bytes, 1);
-        grpc_slice_unref(bytes);
+        grpc_slice bytes =
+            core->grpc_slice_from_copied_buffer(rpc->answer.data ? rpc->answer.data : "", rpc->answer.size);
+        c->answer = core->grpc_raw_byte_buffer_create(&bytes, 1);
+        core->grpc_slice_unref(bytes);
         ops[count].op = GRPC_OP_SEND_MESSAGE;
         ops[count++].data.send_message.send_message = c->answer;
     } else {
@@ -143,7 +140,7 @@ static void send_answer(rpc_call *c)
         hr__text text = {0};
         hr__text_bytes(&text, rpc->fault.text.data ? rpc->fault.text.data : "", size > 1024 ? 1024 : size);
         if (size > 1024) hr__text_add(&text, "...TRUNCATED");
-        c->status_text = grpc_slice_from_copied_buffer(text.data ? text.data : "", text.size);
+        c->status_text = core->grpc_slice_from_copied_buffer(text.data ? text.data : "", text.size);
         hr__text_free(&text);
     }
     ops[count].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
@@ -167,8 +164,8 @@ static void rpc_done(hr__rpc *rpc)
 /* Seconds until the deadline of the client; 0: there is none. */
 static double time_left(const rpc_call *c)
 {
-    if (gpr_time_cmp(c->details.deadline, gpr_inf_future(c->details.deadline.clock_type)) >= 0) return 0;
-    const gpr_timespec left = gpr_time_sub(c->details.deadline, gpr_now(c->details.deadline.clock_type));
+    if (core->gpr_time_cmp(c->details.deadline, core->gpr_inf_future(c->details.deadline.clock_type)) >= 0) return 0;
+    const gpr_timespec left = core->gpr_time_sub(c->details.deadline, core->gpr_now(c->details.deadline.clock_type));
     const double seconds = (double)left.tv_sec + left.tv_nsec * 1e-9;
     return seconds > 0.0001 ? seconds : 0.0001;
 }
@@ -246,11 +243,11 @@ static void received(rpc_call *c)
 {
     grpc_byte_buffer_reader reader;
     if (!c->message) return; /* the client went away */
-    if (!grpc_byte_buffer_reader_init(&reader, c->message)) return;
-    const grpc_slice all = grpc_byte_buffer_reader_readall(&reader);
-    grpc_byte_buffer_reader_destroy(&reader);
+    if (!core->grpc_byte_buffer_reader_init(&reader, c->message)) return;
+    const grpc_slice all = core->grpc_byte_buffer_reader_readall(&reader);
+    core->grpc_byte_buffer_reader_destroy(&reader);
     handle_request(c, (hr_view){(const char *)GRPC_SLICE_START_PTR(all), (int64_t)GRPC_SLICE_LENGTH(all)});
-    grpc_slice_unref(all);
+    core->grpc_slice_unref(all);
 }
 
 static void accepted(rpc_call *c)
@@ -274,7 +271,8 @@ static void grpc_thread(void *user)
     hr__grpc *grpc = user;
     hr__no_broken_pipes();
     for (;;) {
-        const grpc_event event = grpc_completion_queue_next(grpc->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
+        const grpc_event event =
+            core->grpc_completion_queue_next(grpc->queue, core->gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
         if (event.type == GRPC_QUEUE_SHUTDOWN) return;
         const rpc_tag *tag = event.tag;
         if (event.type != GRPC_OP_COMPLETE) continue;
@@ -305,13 +303,13 @@ static hr_status credentials(hr_server *server, grpc_server_credentials **out, h
 {
     hr__ssl_config ssl = {0};
     if (!server->opts.ssl_config_file) {
-        *out = grpc_insecure_server_credentials_create();
+        *out = core->grpc_insecure_server_credentials_create();
         return *out ? HR_OK : hr_no_memory(err, "gRPC");
     }
     hr_status st = hr__ssl_config_read(server->opts.ssl_config_file, &ssl, err);
     if (st == HR_OK) {
         grpc_ssl_pem_key_cert_pair pair = {ssl.key, ssl.cert};
-        *out = grpc_ssl_server_credentials_create(ssl.ca && *ssl.ca ? ssl.ca : NULL, &pair, 1, ssl.verify, NULL);
+        *out = core->grpc_ssl_server_credentials_create(ssl.ca && *ssl.ca ? ssl.ca : NULL, &pair, 1, ssl.verify, NULL);
         if (!*out)
             st = hr_fail(err, HR_INVALID_ARGUMENT, "serve.tls", "%s: no key and certificate",
                          server->opts.ssl_config_file);
@@ -333,15 +331,15 @@ static hr_status listen_at(hr__grpc *grpc, hr_error *err)
     hr_status st = HR_OK;
     snprintf(address, sizeof address, strchr(host, ':') ? "[%.100s]:%d" : "%.100s:%d", host, port);
     if (port >= 0) {
-        grpc->port = grpc_server_add_http2_port(grpc->core, address, creds);
+        grpc->port = core->grpc_server_add_http2_port(grpc->core, address, creds);
         if (grpc->port == 0) st = hr_fail(err, HR_UNAVAILABLE, "serve.listen", "%s: gRPC cannot listen there", address);
     }
     if (st == HR_OK && o->grpc_socket) {
         snprintf(address, sizeof address, "unix:%.150s", o->grpc_socket);
-        if (grpc_server_add_http2_port(grpc->core, address, creds) == 0)
+        if (core->grpc_server_add_http2_port(grpc->core, address, creds) == 0)
             st = hr_fail(err, HR_UNAVAILABLE, "serve.listen", "%s: gRPC cannot listen there", address);
     }
-    grpc_server_credentials_release(creds);
+    core->grpc_server_credentials_release(creds);
     return st;
 }
 
@@ -356,11 +354,11 @@ static hr_status start_core(hr__grpc *grpc, hr_error *err)
         {.type = GRPC_ARG_INTEGER, .key = (char *)(uintptr_t)GRPC_ARG_ALLOW_REUSEPORT, .value.integer = 0},
     };
     const grpc_channel_args all = {2, args};
-    grpc->queue = grpc_completion_queue_create_for_next(NULL);
-    grpc->core = grpc_server_create(&all, NULL);
-    grpc_server_register_completion_queue(grpc->core, grpc->queue, NULL);
+    grpc->queue = core->grpc_completion_queue_create_for_next(NULL);
+    grpc->core = core->grpc_server_create(&all, NULL);
+    core->grpc_server_register_completion_queue(grpc->core, grpc->queue, NULL);
     HR_TRY(listen_at(grpc, err));
-    grpc_server_start(grpc->core);
+    core->grpc_server_start(grpc->core);
     grpc->started = true;
     for (int i = 0; i < ACCEPTS; i++) accept_next(grpc);
     int threads = o->grpc_threads > 0 ? o->grpc_threads : (int)uv_available_parallelism();
@@ -375,12 +373,13 @@ hr_status hr__grpc_start(hr_server *server, hr__grpc **out, hr_error *err)
 {
     *out = NULL;
     if (server->opts.port && *server->opts.port < 0 && !server->opts.grpc_socket) return HR_OK;
+    HR_TRY(hr__grpc_core_load(err));
     hr__grpc *grpc = hr_calloc(1, sizeof *grpc);
     if (!grpc) return hr_no_memory(err, "gRPC");
     grpc->server = server;
     grpc->port = -1;
     uv_sem_init(&grpc->ended, 0);
-    grpc_init();
+    core->grpc_init();
     *out = grpc; /* hr_server_stop frees it after a failure, too */
     return start_core(grpc, err);
 }
@@ -393,8 +392,8 @@ void hr__grpc_stop(hr__grpc *grpc)
 {
     if (!grpc || !grpc->core) return;
     grpc->shutdown.kind = TAG_SHUTDOWN;
-    grpc_server_shutdown_and_notify(grpc->core, grpc->queue, &grpc->shutdown);
-    grpc_server_cancel_all_calls(grpc->core);
+    core->grpc_server_shutdown_and_notify(grpc->core, grpc->queue, &grpc->shutdown);
+    core->grpc_server_cancel_all_calls(grpc->core);
     if (grpc->thread_count) uv_sem_wait(&grpc->ended);
 }
 
@@ -402,16 +401,16 @@ void hr__grpc_free(hr__grpc *grpc)
 {
     if (!grpc) return;
     if (grpc->core && !grpc->thread_count) { /* nobody took the tags of the shutdown */
-        while (grpc_completion_queue_next(grpc->queue, gpr_time_from_seconds(1, GPR_TIMESPAN), NULL).tag !=
+        while (core->grpc_completion_queue_next(grpc->queue, core->gpr_time_from_seconds(1, GPR_TIMESPAN), NULL).tag !=
                &grpc->shutdown)
             ;
     }
     while (grpc->thread_count && grpc->calls > 0) uv_sleep(1); /* their last tags come back */
-    if (grpc->queue) grpc_completion_queue_shutdown(grpc->queue);
+    if (grpc->queue) core->grpc_completion_queue_shutdown(grpc->queue);
     for (int i = 0; i < grpc->thread_count; i++) uv_thread_join(&grpc->threads[i]);
-    if (grpc->core) grpc_server_destroy(grpc->core);
-    if (grpc->queue) grpc_completion_queue_destroy(grpc->queue);
-    grpc_shutdown();
+    if (grpc->core) core->grpc_server_destroy(grpc->core);
+    if (grpc->queue) core->grpc_completion_queue_destroy(grpc->queue);
+    core->grpc_shutdown();
     uv_sem_destroy(&grpc->ended);
     hr_free(grpc);
 }
