@@ -1,19 +1,15 @@
 /* See grpc_core.h. */
 #include "serve/grpc_core.h"
+#include "base/loaded.h"
 
-#include <dlfcn.h>
-#include <string.h>
 #include <uv.h>
 
 hr__grpc_core hr__grpc_calls;
 static hr_error failure;
 
-/* Functions are found as data, which ISO C does not convert to them. */
 static void core_find(void *library, const char *name, void *function)
 {
-    void *found = dlsym(library, name);
-    if (found) memcpy(function, &found, sizeof found);
-    if (!found && failure.code == HR_OK)
+    if (!hr__loaded_call(library, name, function) && failure.code == HR_OK)
         hr_fail(&failure, HR_UNIMPLEMENTED, "serve.grpc_library", "%s: expected a call %s, found none", HR_GRPC_LIBRARY,
                 name);
 }

@@ -1,5 +1,5 @@
 /* The calls of gRPC's C core, from a library that is loaded when the first server speaks gRPC: with some forty others it
- * takes 8 ms, which no other command should wait for. Not a public header. */
+ * takes 7 ms, which no other command should wait for. Not a public header. */
 #ifndef HR_SERVE_GRPC_CORE_H
 #define HR_SERVE_GRPC_CORE_H
 

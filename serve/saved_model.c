@@ -134,8 +134,8 @@ static hr_dtype saved_feature(const void *model, int signature, const char *name
 }
 
 /* As many runs as there are processors go on at a time, so nodes of one run need no other threads; pieces of a large
- * kernel may have them. Embeddings of sparse words are looked up and combined by one node, which takes a fifth off a
- * wide & deep model and changes sums by 1e-6 of their size at most. */
+ * kernel may have them. Embeddings of sparse words are looked up and combined by one node, which changes sums by 1e-6
+ * of their size at most. */
 static const int no_workers = 0, all_workers = -1;
 static const hr_session_opts run_by_the_caller = {.struct_size = sizeof run_by_the_caller,
                                                   .workers = &no_workers,

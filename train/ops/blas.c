@@ -2,6 +2,7 @@
 #include "train/ops/blas.h"
 #include "train/ops/kernels.h"
 #include "base/cpu.h"
+#include "base/loaded.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,20 +14,12 @@ static hr__blas blas;
 static hr__lapack lapack[4]; /* by letter: s, d, c, z */
 static hr_error failure, lapack_failure;
 
-/* Functions are found as data, which ISO C does not convert to them. */
-static bool blas_find(void *library, const char *name, void *function)
-{
-    void *found = dlsym(library, name);
-    if (found) memcpy(function, &found, sizeof found);
-    return found;
-}
-
 /* OpenBLAS takes the kernels of its oldest processor where it does not know this one, which is newer than it: a fifth of
  * the speed, seen with 0.3.21 on Intel's fifth Xeon. */
 static bool is_unknown_processor(void *library)
 {
     char *(*name)(void);
-    return hr__cpu_has(HR__AVX2) && blas_find(library, "openblas_get_corename", &name) &&
+    return hr__cpu_has(HR__AVX2) && hr__loaded_call(library, "openblas_get_corename", &name) &&
            strcasecmp(name(), "Prescott") == 0;
 }
 
@@ -48,7 +41,7 @@ static bool lapack_find(void *library, int letter, const char *name, void *funct
 {
     char whole[32];
     (void)snprintf(whole, sizeof whole, "%c%s_", "sdcz"[letter], name);
-    return blas_find(library, whole, function);
+    return hr__loaded_call(library, whole, function);
 }
 
 static void lapack_load(void *library)
@@ -75,10 +68,11 @@ static void lapack_load(void *library)
 static void blas_load(void)
 {
     void *library = open_blas();
-    const bool whole = library && blas_find(library, "cblas_sgemm", &blas.sgemm) &&
-                       blas_find(library, "cblas_dgemm", &blas.dgemm) && blas_find(library, "cblas_sdot", &blas.sdot) &&
-                       blas_find(library, "openblas_set_num_threads", &blas.set_num_threads) &&
-                       blas_find(library, "openblas_get_parallel", &blas.get_parallel);
+    const bool whole = library && hr__loaded_call(library, "cblas_sgemm", &blas.sgemm) &&
+                       hr__loaded_call(library, "cblas_dgemm", &blas.dgemm) &&
+                       hr__loaded_call(library, "cblas_sdot", &blas.sdot) &&
+                       hr__loaded_call(library, "openblas_set_num_threads", &blas.set_num_threads) &&
+                       hr__loaded_call(library, "openblas_get_parallel", &blas.get_parallel);
     const char *why = whole ? NULL : dlerror();
     if (!whole)
         hr_fail(&failure, HR_NOT_FOUND, "matmul.blas",
