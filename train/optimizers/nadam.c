@@ -95,7 +95,7 @@ static const char *const nadam_parameters[] = {"learning_rate", "decay",        
                                                "epsilon",       "schedule_decay", "tf_compat", NULL};
 static const hr_parameter_spec nadam_specs[] = {
     {"learning_rate", 0.001, 0.001, -HUGE_VAL, HUGE_VAL},
-    {NULL, 0, 0, 0, 0}, /* the name is the schedule's */
+    {NULL, 0, 0, 0, HUGE_VAL}, /* counts for nothing; the name is the schedule's */
     {"beta_1", 0.9, 0.9, 0, 1},
     {"beta_2", 0.999, 0.999, 0, 1},
     {NULL, 1e-7, 1e-7, 0, HUGE_VAL},
@@ -187,9 +187,17 @@ static hr_node momentum_cache(hr_minimizer *t)
     return hr_minimizer_variable(t, t->scope, "momentum_cache", HR_FLOAT, HR_SCALAR, 1);
 }
 
+/* Keras's Nadam takes a decay as all its optimizers do, but not into account. */
+static hr_node rate_without_decay(hr_minimizer *t)
+{
+    const hr_node given = hr_optimizer_learning_rate_node(t->optimizer);
+    return given.graph ? hr_cast_to(given, HR_FLOAT) : hr_minimizer_float(t, HR_LEARNING_RATE);
+}
+
 static void nadam_begin(hr_minimizer *t)
 {
     if (hr_optimizer_is_keras(t->optimizer)) return;
+    t->learning_rate = rate_without_decay(t);
     const hr_node one = hr_scalar(t->g, HR_FLOAT, 1), step = hr_minimizer_step(t);
     const hr_node now = momentum_at(t, step), next = momentum_at(t, hr_add(step, one));
     const hr_node product = hr_mul(momentum_cache(t), now);
@@ -250,7 +258,7 @@ hr_optimizer *hr_nadam_with(float learning_rate, const hr_nadam_opts *opts)
     double beta1, beta2, epsilon, schedule;
     const double rate = (double)learning_rate, decay = (double)opts->decay, tf_compat = opts->tf_compat;
     const double *given[HR_MAX_PARAMETERS] = {&rate,
-                                              opts->keras ? &decay : NULL,
+                                              &decay,
                                               hr_parameter_given(opts->beta1, &beta1),
                                               hr_parameter_given(opts->beta2, &beta2),
                                               hr_parameter_given(opts->epsilon, &epsilon),

@@ -287,6 +287,43 @@ static void lazy_adam_leaves_other_rows_alone(void **state)
     }
 }
 
+/* What tf.keras.optimizers.legacy.Nadam(0.1, ..) of TensorFlow 2.15.1 makes of [1, 2] in four steps. */
+static void the_decay_of_nadam_counts_for_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        hr_parameter given[2];
+        float expected[2];
+    } cases[] = {
+        {{{"learning_rate", 0.1}, {"decay", 0}}, {0.6030314f, 2.3969686f}},
+        {{{"learning_rate", 0.1}, {"decay", 0.5}}, {0.6030314f, 2.3969686f}},
+        {{{"learning_rate", 0.1}, {"schedule_decay", 0.5}}, {0.60861474f, 2.391385f}},
+        {{{"learning_rate", 0.1}, {"schedule_decay", 0}}, {0.6029844f, 2.3970156f}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        hr_graph *g = hr_graph_new();
+        const hr_tensor first = hr_tensor_of(HR_FLOAT, HR_SHAPE(2), ((const float[]){1, 2}));
+        const hr_tensor slope = hr_tensor_of(HR_FLOAT, HR_SHAPE(2), ((const float[]){0.5f, -0.25f}));
+        const hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2), .initializer = hr_initial_value(&first));
+        const hr_node step = hr_placeholder(g, HR_FLOAT, HR_SCALAR);
+        hr_variable_gradient by = {.variable = w};
+        by.gradient.values = hr_mul(step, hr_const(g, &slope));
+        const hr_node train =
+            hr_target(hr_apply_gradients(hr_optimizer_named("nadam", cases[c].given, 2, HR_LEGACY_OPTIMIZERS), g, &by,
+                                         1, &(hr_minimize_opts){.struct_size = sizeof(hr_minimize_opts)}));
+        hr_session *s = hr_session_new(g);
+        run(g, s, hr_global_variables_initializer(g));
+        for (float i = 1; i <= 4; i++) {
+            hr_error err;
+            const hr_tensor number = hr_tensor_of(HR_FLOAT, HR_SCALAR, &i);
+            assert_ok(hr_session_run(s, &(hr_feed){step, number}, 1, &train, 1, NULL, &err), &err);
+        }
+        for (int i = 0; i < 2; i++) assert_near(value_at(s, g, "w", i), cases[c].expected[i], 2e-7);
+        hr_session_free(s);
+        hr_graph_free(g);
+    }
+}
+
 /* ---- what is refused ---- */
 
 static void bad_parameters_stick_and_come_out_of_the_graph(void **state)
@@ -376,6 +413,7 @@ int main(void)
         cmocka_unit_test(weights_decay_before_the_update),
         cmocka_unit_test(lazy_adam_leaves_other_rows_alone),
         cmocka_unit_test(a_schedule_takes_the_place_of_the_rate),
+        cmocka_unit_test(the_decay_of_nadam_counts_for_nothing),
         cmocka_unit_test(bad_parameters_stick_and_come_out_of_the_graph),
         cmocka_unit_test(names_of_kinds_and_parameters_are_checked),
         cmocka_unit_test(a_loss_without_trainable_variables_is_refused),
