@@ -45,9 +45,14 @@ static hr_node keras_smoothed_classes(hr_node y, const hr_keras_loss_opts *opts)
     return keras_smoothed(y, (double)opts->label_smoothing, hr_reciprocal(classes));
 }
 
-/* Predictions that an activation made are replaced by its input, as Keras does in graphs. */
+/* Predictions are replaced by the logits that are given, and those that an activation made by its input, as Keras does in
+ * graphs. */
 static bool keras_logits(hr_node *p, const char *activation, const hr_keras_loss_opts *opts)
 {
+    if (opts->logits.graph) {
+        *p = opts->logits;
+        return true;
+    }
     if (!hr_node_exists(*p) || hr_graph_is_eager(p->graph) || !hr_node_is(*p, activation)) return opts->from_logits;
     *p = hr_node_input(*p, 0);
     return true;
@@ -356,7 +361,9 @@ static hr_node keras_made(const keras_loss *loss, hr_node y, hr_node p, const hr
     if (hr_node_dtype(p) != HR_DOUBLE) p = hr_cast_to(p, HR_FLOAT);
     hr_node labels = keras_squeezed(y, p), predictions = keras_squeezed(p, y);
     if (!loss->sparse) labels = hr_cast_to(labels, hr_node_dtype(p));
-    hr_node losses = loss->rows(labels, predictions, opts);
+    hr_keras_loss_opts of_rows = *opts;
+    if (opts->logits.graph) of_rows.logits = keras_squeezed(hr_cast_to(opts->logits, hr_node_dtype(p)), y);
+    hr_node losses = loss->rows(labels, predictions, &of_rows);
     if (!hr_node_exists(losses)) return losses;
     hr_node weights = opts->weights.graph ? keras_weights(opts->weights, losses) : (hr_node){0};
     if (loss->sparse && opts->ignore_class) {
@@ -370,7 +377,8 @@ hr_node hr_keras_loss_with(const char *name, hr_node labels, hr_node predictions
 {
     opts = &HR_OPTIONS(hr_keras_loss_opts, opts);
     hr_graph *g = labels.graph ? labels.graph : predictions.graph;
-    if (!hr_node_exists(labels) || !hr_node_exists(predictions)) return hr_failed_node(g);
+    const bool found = !opts->logits.graph || hr_node_exists(opts->logits);
+    if (!hr_node_exists(labels) || !hr_node_exists(predictions) || !found) return hr_failed_node(g);
     const keras_loss *loss = keras_find(name);
     if (!loss)
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "layers.loss",

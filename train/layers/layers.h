@@ -258,6 +258,9 @@ typedef struct hr_keras_loss_opts {
     const float *alpha, *gamma;  /* focal ones; default 0.25 and 2 */
     bool class_balancing;        /* binary focal: weighs classes by alpha and 1 - alpha */
     const int64_t *ignore_class; /* sparse: rows of this class count nothing; default: none */
+    /* Cross entropies: the logits of the predictions, of the same shape, which they then use. Binary focal takes its
+     * factor from the predictions all the same. Default: those of a sigmoid or softmax that the loss itself finds. */
+    hr_node logits;
 } hr_keras_loss_opts;
 /* A loss by its name in Keras: of the class ("MeanSquaredError"), the function ("mean_squared_error") or the short one
  * ("mse"); case and '_' do not matter. With labels y and predictions p, [n, ..., k], losses are made along the last dimension, [n, ...]:

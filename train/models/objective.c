@@ -68,16 +68,16 @@ static hr_node spread_over(hr_node x, hr_node like)
 }
 
 /* Behind a sigmoid or softmax Keras's cross entropies use the logits, also where it is the one of the other kind; what
- * belongs together finds the loss itself. Gives what to compare with, and notes whether they are logits. */
-static hr_node foreign_logits(const char *function, hr_node p, bool *from_logits)
+ * belongs together finds the loss itself. Gives these logits; no node: there are none. */
+static hr_node foreign_logits(const char *function, hr_node p)
 {
-    const bool binary = strcmp(function, "binary_crossentropy") == 0;
+    const bool binary =
+        strcmp(function, "binary_crossentropy") == 0 || strcmp(function, "binary_focal_crossentropy") == 0;
     const bool classes = strcmp(function, "categorical_crossentropy") == 0 ||
                          strcmp(function, "sparse_categorical_crossentropy") == 0 ||
                          strcmp(function, "categorical_focal_crossentropy") == 0;
-    if (!(binary && hr_node_is(p, "Softmax")) && !(classes && hr_node_is(p, "Sigmoid"))) return p;
-    *from_logits = true;
-    return hr_node_input(p, 0);
+    const bool foreign = (binary && hr_node_is(p, "Softmax")) || (classes && hr_node_is(p, "Sigmoid"));
+    return foreign ? hr_node_input(p, 0) : (hr_node){0};
 }
 
 /* ---- losses ---- */
@@ -157,7 +157,7 @@ static hr_node output_loss(const hr__loss *l, hr_node y, hr__at at, hr_node weig
     }
     if (!o.reduction) o.reduction = HR_SUM_OVER_BATCH_SIZE;
     if (!l->o.fn) {
-        at.node = foreign_logits(hr__keras_function(l->o.loss), at.node, &o.from_logits);
+        o.logits = foreign_logits(hr__keras_function(l->o.loss), at.node);
         o.weights = weights.graph ? spread(weights, hr_node_shape(at.node).rank - 1) : weights;
         return hr_keras_loss_with(l->o.loss, y, at.node, &o);
     }
@@ -224,7 +224,11 @@ static hr_node metric_node(const hr__metric *x, hr_node label, hr__at at, hr_nod
     if (x->o.fn) return x->o.fn(y, at.node, &o).update;
     if (hr__metric_at(x->o.metric)) return hr__metric_at(x->o.metric)(y, at.node, x->o.at, &o).update;
     const char *function = hr__keras_function(name);
-    if (function) at.node = foreign_logits(function, at.node, &o.from_logits);
+    const hr_node logits = function ? foreign_logits(function, at.node) : (hr_node){0};
+    if (logits.graph) {
+        at.node = logits;
+        o.from_logits = true;
+    }
     return hr_metric_named(name)(y, at.node, &o).update;
 }
 
@@ -258,8 +262,7 @@ static hr_status add_output_losses(hr_model *m, hr__function *f, hr__at *at, hr_
             hr_log_message(HR_WARNING,
                            "model '%s': .from_logits, but the output '%s' is a %s of logits; its logits are used",
                            m->name, m->output_names.at[i], hr_node_op(p.node));
-        bool foreign = false;
-        if (l->o.loss) (void)foreign_logits(hr__keras_function(l->o.loss), p.node, &foreign);
+        const bool foreign = l->o.loss && foreign_logits(hr__keras_function(l->o.loss), p.node).graph;
         if (foreign && !m->compiled.tf_compat)
             hr_log_message(
                 HR_WARNING,

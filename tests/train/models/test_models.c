@@ -154,6 +154,47 @@ static void cross_entropies_use_the_logits_of_the_other_activation(void **state)
     }
 }
 
+/* What Keras 2.15.1 has for the same: the loss of a batch with logits of up to 86, and the kernel after its step. */
+static void focal_losses_see_probabilities_and_logits(void **state)
+{
+    (void)state;
+    static const float x[] = {-0.5f, 1, 2, -1.5f, 40, -70}, y[] = {1, 0, 0, 1, 0, 1};
+    static const float kernel[] = {0.7f, -0.3f, 0.2f, 1.1f}, bias[] = {0.1f, -0.2f};
+    static const struct {
+        const char *activation;
+        bool from_logits;
+        double loss, kernel[4];
+    } cases[] = {
+        {"sigmoid", false, 17.8733559, {0.00219780207, 0.410625577, 1.39335024, -0.107871175}},
+        {"sigmoid", true, 5.30428362, {0.328290492, -0.121308774, 0.836189806, 0.794976950}},
+        {"softmax", false, 18.043417, {-0.00466376543, 0.410549402, 1.40422714, -0.109980226}},
+        {"softmax", true, 5.33082342, {0.327651352, -0.121279016, 0.837664843, 0.794650376}},
+    };
+    const hr_tensor weights[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2), kernel),
+                                 hr_tensor_of(HR_FLOAT, HR_SHAPE(2), bias)};
+    const hr_tensor data[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 2), x), hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 2), y)};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const char *activation = cases[i / 2].activation;
+        hr_model *m =
+            i % 2 ? hr_sequential(HR_LAYERS(hr_dense_layer(2), hr_activation_layer(activation)),
+                                  .input_shape = HR_SHAPE(2))
+                  : hr_sequential(HR_LAYERS(hr_dense_layer(2, .activation = activation)), .input_shape = HR_SHAPE(2));
+        assert_int_equal(hr_set_weights(m, weights, 2, NULL), HR_OK);
+        hr_compile(m, .optimizer = hr_sgd(0.1f, .keras = true), .loss = "BinaryFocalCrossentropy",
+                   .from_logits = cases[i / 2].from_logits);
+        const hr_logs *logs = hr_train_on_batch(m, data, NULL, 2);
+        if (!logs) fail_msg("%s", hr_model_error(m)->text);
+        const double loss = hr_logs_get(logs, "loss");
+        if (fabs(loss / cases[i / 2].loss - 1) > 1e-6) fail_msg("case %zu: %.9g", i, loss);
+        hr_tensor after;
+        assert_int_equal(hr_get_weight(m, 0, &after, NULL), HR_OK);
+        for (int k = 0; k < 4; k++)
+            assert_true(fabs((double)((const float *)after.data)[k] - cases[i / 2].kernel[k]) < 1e-6);
+        hr_tensor_clear(&after);
+        hr_model_free(m);
+    }
+}
+
 static void the_best_classes_of_each_step_are_counted(void **state)
 {
     (void)state;
@@ -314,6 +355,7 @@ int main(void)
         cmocka_unit_test(weights_of_rows_multiply_the_mask),
         cmocka_unit_test(mistakes_come_out_with_the_layer_and_leave_the_model_usable),
         cmocka_unit_test(cross_entropies_use_the_logits_of_the_other_activation),
+        cmocka_unit_test(focal_losses_see_probabilities_and_logits),
         cmocka_unit_test(the_best_classes_of_each_step_are_counted),
         cmocka_unit_test(weights_that_would_not_count_are_refused),
         cmocka_unit_test(validation_data_need_no_weights),
