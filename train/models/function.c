@@ -13,6 +13,8 @@ void hr__function_free(hr__function *f)
     hr_graph_free(f->graph);
     hr__signature_clear(&f->signature);
     hr_optimizer_variables_clear(&f->optimizer);
+    for (int i = 0; i < f->slot_titles.count; i++) hr_free(f->slot_titles.at[i]);
+    hr_free(f->slot_titles.at);
     for (int i = 0; i < f->keys.count; i++) hr_free(f->keys.at[i]);
     hr_free(f->keys.at);
     hr_free(f->variables.at);
@@ -20,6 +22,13 @@ void hr__function_free(hr__function *f)
     hr_free(f->fed.at);
     hr_free(f->fetches.at);
     hr_free(f);
+}
+
+const char *hr__function_title(const hr__function *f, const hr_variable_info *variable)
+{
+    for (int i = 0; i < f->slot_titles.count; i++)
+        if (f->optimizer.slot[i].variable.id == variable->handle.id) return f->slot_titles.at[i];
+    return variable->name;
 }
 
 hr_status hr__function_fetch(hr__function *f, hr_node node, const char *key, hr_error *err)

@@ -248,6 +248,7 @@ struct hr__function {
     hr_callable *run;
     hr_node reset;                    /* of metrics */
     hr_optimizer_variables optimizer; /* of training: what the optimizer has made */
+    HR__LIST(char *) slot_titles;     /* of optimizer.slot, as in Keras: without the models around the weight's own */
     hr_node rate;                     /* the learning rate of the next step */
     hr_node averages;                 /* gives the weights their averages; no node: there are none */
     hr_callable *resetting;
@@ -261,6 +262,8 @@ hr_status hr__function_reset(hr__function *f, hr_error *err);
 /* Runs it on one batch. `values`: the components of the batch; `out`: f->results tensors, given. */
 hr_status hr__function_run(hr__function *f, const hr_tensor *const *values, const hr_tensor *class_weights,
                            hr_tensor *out, hr_error *err);
+/* The name of a variable of the optimizer, as Keras has it. */
+const char *hr__function_title(const hr__function *f, const hr_variable_info *variable);
 /* Adds a fetch; with a key a result. */
 hr_status hr__function_fetch(hr__function *f, hr_node node, const char *key, hr_error *err);
 

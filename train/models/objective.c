@@ -322,6 +322,7 @@ hr_status hr__add_losses(hr_model *m, hr__function *f, hr__at *at, hr__targets *
 typedef struct trained {
     hr__function *f;
     HR__LIST(hr_node) variables;
+    HR__LIST(const char *) titles;
     HR__LIST(hr_constraint) constraints;
 } trained;
 
@@ -332,9 +333,11 @@ static hr_status trained_step(void *user, hr_layer *layer, hr__layer_variable *w
     const hr_variable_info *v = hr_variable_named(t->f->graph, weight->name);
     if (!v || !weight->trainable || layer->frozen_now || weight->maker->frozen_now) return HR_OK;
     hr_node *variable = HR__LIST_ADD(&t->variables);
+    const char **title = HR__LIST_ADD(&t->titles);
     hr_constraint *constraint = HR__LIST_ADD(&t->constraints);
-    if (!variable || !constraint) return HR_RESOURCE_EXHAUSTED;
+    if (!variable || !title || !constraint) return HR_RESOURCE_EXHAUSTED;
     *variable = v->handle;
+    *title = weight->title;
     *constraint = weight->constraint;
     return HR_OK;
 }
@@ -378,6 +381,32 @@ static hr_node optimizer_step(hr_model *m, hr__function *f, hr_node loss, const 
     return hr_target(step);
 }
 
+/* "Adam/m/outer/dense/kernel" of the weight "outer/dense/kernel" is called "Adam/m/dense/kernel". */
+static char *slot_title(const char *name, const char *weight, const char *title)
+{
+    const char *at = strstr(name, weight);
+    if (!at) return hr_strdup(name);
+    const size_t size = strlen(name) + strlen(title) + 1;
+    char *made = hr_malloc(size);
+    if (made) (void)snprintf(made, size, "%.*s%s%s", (int)(at - name), name, title, at + strlen(weight));
+    return made;
+}
+
+static hr_status add_slot_titles(hr__function *f, const trained *t)
+{
+    for (int i = 0; i < f->optimizer.count; i++) {
+        const hr_node weight = f->optimizer.slot[i].weight;
+        const hr_variable_info *slot = hr_variable_of(f->optimizer.slot[i].variable), *of = hr_variable_of(weight);
+        if (!slot || !of) return HR_OK; /* the graph has the error */
+        int k = 0;
+        while (k < t->variables.count - 1 && t->variables.at[k].id != weight.id) k++;
+        char **title = HR__LIST_ADD(&f->slot_titles);
+        if (title) *title = slot_title(slot->name, of->name, t->titles.at[k]);
+        if (!title || !*title) return HR_RESOURCE_EXHAUSTED;
+    }
+    return HR_OK;
+}
+
 hr_status hr__add_training(hr_model *m, hr__function *f, hr_node loss, hr_error *err)
 {
     trained t = {.f = f};
@@ -386,9 +415,11 @@ hr_status hr__add_training(hr_model *m, hr__function *f, hr_node loss, hr_error 
         const hr_node step = optimizer_step(m, f, loss, &t);
         st = hr__function_fetch(f, step, NULL, err);
         if (st == HR_OK) st = add_constraints(f, &t, step, err);
+        if (st == HR_OK) st = add_slot_titles(f, &t);
     }
     if (st == HR_RESOURCE_EXHAUSTED) st = hr_no_memory(err, "a model");
     hr_free(t.variables.at);
+    hr_free(t.titles.at);
     hr_free(t.constraints.at);
     return st;
 }

@@ -13,7 +13,7 @@ static hr_status optimizer_put(hr__objects *o, int at, const hr__function *f, hr
     const hr_variable_info *info = hr_variable_of(variable);
     if (!info || at < 0) return hr_no_memory(err, "the objects of an optimizer");
     hr__object *made = &o->at.at[at];
-    made->title = hr_strdup(info->name);
+    made->title = hr_strdup(hr__function_title(f, info));
     made->session = f->session;
     made->variable = variable;
     made->dtype = info->dtype;

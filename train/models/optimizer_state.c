@@ -138,7 +138,7 @@ hr_status hr_model_optimizer_variable(hr_model *m, int i, const char **name, hr_
                      "model '%.60s': expected a variable of the optimizer from 0 to %d, got %d", m->name, count - 1, i);
     if (st == HR_OK) st = hr_session_get(m->train->session, v->handle, out, &err);
     if (st != HR_OK) return hr__model_failed(m, &err);
-    *name = v->name;
+    *name = hr__function_title(m->train, v);
     return HR_OK;
 }
 

@@ -206,6 +206,64 @@ static void a_training_goes_on_from_a_file_as_if_it_had_not_stopped(void **state
     }
 }
 
+/* Whether the bytes have the text. */
+static bool bytes_have(const void *bytes, size_t size, const char *text)
+{
+    return memmem(bytes, size, text, strlen(text)) != NULL;
+}
+
+/* A model within a model; one step. */
+static hr_model *nested(hr_optimizer *optimizer)
+{
+    static const float x[6], y[2];
+    const hr_tensor data[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 3), x), hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 1), y)};
+    hr_model *inner = hr_sequential(HR_LAYERS(hr_dense_layer(2, .name = "deep")), .input_shape = HR_SHAPE(3));
+    hr_model *mid = hr_sequential(HR_LAYERS(hr_model_layer(inner, "inner"), hr_dense_layer(2, .name = "mean")),
+                                  .input_shape = HR_SHAPE(3));
+    hr_model *m = hr_sequential(HR_LAYERS(hr_model_layer(mid, "mid"), hr_dense_layer(1, .name = "out")),
+                                .input_shape = HR_SHAPE(3), .seed = 1);
+    hr_compile(m, .optimizer = optimizer, .loss = "mse");
+    if (!hr_train_on_batch(m, data, NULL, 2)) fail_msg("%s", hr_model_error(m)->text);
+    return m;
+}
+
+/* As tf.keras 2.15.1 calls them, in its variables and in its checkpoints. */
+static void variables_of_optimizers_are_called_without_the_models_around(void **state)
+{
+    (void)state;
+    static const char *const generations[2][4] = {
+        {"Adam/m/deep/kernel", "Adam/v/deep/bias", "Adam/m/mean/kernel", "Adam/v/out/bias"},
+        {"Adam/deep/kernel/m", "Adam/deep/bias/v", "Adam/mean/kernel/m", "Adam/out/bias/v"}};
+    for (int legacy = 0; legacy < 2; legacy++) {
+        hr_error err = {0};
+        hr_model *m = nested(hr_adam(0.01f, .keras = !legacy)), *b = nested(hr_adam(0.01f, .keras = !legacy));
+        hr_tensor objects, value;
+        hr_bundle *file;
+        assert_int_equal(hr_save_weights(m, "w", &err), HR_OK);
+        assert_ok(hr_bundle_open("w", &file, &err), &err);
+        assert_ok(hr_bundle_read(file, "_CHECKPOINTABLE_OBJECT_GRAPH", &objects, &err), &err);
+        const hr_view bytes = ((const hr_view *)objects.data)[0];
+        for (int i = 0; i < 4; i++) {
+            const char *wanted = generations[legacy][i], *name = "";
+            bool found = false;
+            for (int k = 0; k < hr_model_optimizer_variables(m); k++) {
+                assert_int_equal(hr_model_optimizer_variable(m, k, &name, &value), HR_OK);
+                hr_tensor_clear(&value);
+                found |= strcmp(name, wanted) == 0;
+                assert_null(strstr(name, "mid"));
+            }
+            if (!found || !bytes_have(bytes.data, (size_t)bytes.size, wanted)) fail_msg("%s", wanted);
+        }
+        assert_false(bytes_have(bytes.data, (size_t)bytes.size, "mid/"));
+        hr_tensor_clear(&objects);
+        hr_bundle_free(file);
+        assert_int_equal(hr_load_weights(b, "w", &err), HR_OK);
+        assert_same_weights(m, b);
+        hr_model_free(m);
+        hr_model_free(b);
+    }
+}
+
 static void the_state_of_another_optimizer_is_left_out_with_a_warning(void **state)
 {
     (void)state;
@@ -247,6 +305,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_named_and_changes_nothing),
         cmocka_unit_test(a_kill_leaves_the_old_file_or_the_new_one),
         cmocka_unit_test(a_training_goes_on_from_a_file_as_if_it_had_not_stopped),
+        cmocka_unit_test(variables_of_optimizers_are_called_without_the_models_around),
         cmocka_unit_test(the_state_of_another_optimizer_is_left_out_with_a_warning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
