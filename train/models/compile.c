@@ -242,6 +242,13 @@ static hr_status unknown_output(const hr_model *m, const char *what, const char 
                    "compile: %s: \"%.60s\" is no output of the model; it has %s", what, name, known);
 }
 
+/* The output of loss i of those that were given; -1: the model has none of its name. */
+static int loss_output(const hr_model *m, int i)
+{
+    const char *output = m->compiled.given_losses.at[i]->o.output;
+    return output ? output_index(m, output) : i;
+}
+
 static hr_status resolve_losses(hr_model *m, hr_error *err)
 {
     hr__compiled *c = &m->compiled;
@@ -252,11 +259,18 @@ static hr_status resolve_losses(hr_model *m, hr_error *err)
     }
     for (int i = 0; i < c->given_losses.count && !c->one_loss; i++) {
         hr__loss *l = c->given_losses.at[i];
-        const int at = l->o.output ? output_index(m, l->o.output) : i;
+        const int at = loss_output(m, i);
         if (at < 0) return unknown_output(m, "losses", l->o.output, err);
         if (at >= m->outputs.count)
             return hr_fail(err, HR_INVALID_ARGUMENT, "models.output", "compile: expected at most %d losses, got %d",
                            m->outputs.count, c->given_losses.count);
+        for (int k = 0; k < i; k++)
+            if (loss_output(m, k) == at)
+                return hr_fail(
+                    err, HR_INVALID_ARGUMENT, "models.output",
+                    "compile: losses: expected one for each output, got two for \"%.60s\", losses %d and %d; "
+                    "a function (.fn) can add them up",
+                    m->output_names.at[at], k, i);
         c->losses.at[at] = l->o.loss || l->o.fn ? l : NULL;
     }
     return HR_OK;

@@ -293,6 +293,29 @@ static void columns_with_the_names_of_outputs_are_labels(void **state)
     hr_model_free(m);
 }
 
+static void an_output_has_one_loss(void **state)
+{
+    (void)state;
+    static const float x[] = {-1, 0, 1}, y[] = {-3, -1, 1};
+    const hr_tensor data[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 1), x), hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 1), y),
+                              hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 1), y)};
+    static const char *const names[] = {"x", "price", "rent"};
+    hr_model *m = hr_model_new();
+    const hr_symbol in = hr_model_input(m, HR_SHAPE(1), .name = "x");
+    hr_model_outputs(m, hr_connect(hr_dense_layer(1, .name = "price"), in),
+                     hr_connect(hr_dense_layer(1, .name = "rent"), in));
+    hr_compile(m, .losses = HR_LOSSES({.output = "rent", .loss = "mse"}, {.output = "rent", .loss = "mae"}));
+    assert_null(hr_fit(m, hr_from_tensor_slices(data, names, 3)));
+    expect_error(m, "models.output",
+                 "compile: losses: expected one for each output, got two for \"rent\", losses 0 and 1");
+    hr_compile(m, .losses = HR_LOSSES({.output = "rent", .loss = "mse"}, {.loss = NULL})); /* by its place: rent */
+    assert_null(hr_fit(m, hr_from_tensor_slices(data, names, 3)));
+    expect_error(m, "models.output", "two for \"rent\"");
+    hr_compile(m, .losses = HR_LOSSES({.output = "rent", .loss = "mse"}, {.output = "price", .loss = "mae"}));
+    assert_non_null(hr_fit(m, hr_from_tensor_slices(data, names, 3)));
+    hr_model_free(m);
+}
+
 static void numbers_below_0_and_lists_of_null_are_refused_by_name(void **state)
 {
     (void)state;
@@ -360,6 +383,7 @@ int main(void)
         cmocka_unit_test(weights_that_would_not_count_are_refused),
         cmocka_unit_test(validation_data_need_no_weights),
         cmocka_unit_test(columns_with_the_names_of_outputs_are_labels),
+        cmocka_unit_test(an_output_has_one_loss),
         cmocka_unit_test(numbers_below_0_and_lists_of_null_are_refused_by_name),
         cmocka_unit_test(a_layer_without_a_name_is_found_by_its_place),
         cmocka_unit_test(labels_that_are_spread_have_metrics),
