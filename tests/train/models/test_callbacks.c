@@ -388,13 +388,16 @@ static void a_loss_that_is_no_number_ends_the_training(void **state)
 
 /* ---- arguments, memory ---- */
 
-static void check_refused(hr_callback *c)
+static void check_refused_saying(hr_callback *c, const char *text)
 {
     hr_model *m = line_model(false);
     assert_null(hr_fit(m, line(), .callbacks = HR_CALLBACKS(c)));
     assert_string_equal(hr_model_error(m)->kind, "models.argument");
+    if (!strstr(hr_model_error(m)->text, text)) fail_msg("%s", hr_model_error(m)->text);
     hr_model_free(m);
 }
+
+static void check_refused(hr_callback *c) { check_refused_saying(c, ""); }
 
 static void arguments_out_of_range_are_refused(void **state)
 {
@@ -404,9 +407,11 @@ static void arguments_out_of_range_are_refused(void **state)
     check_refused(hr_early_stopping(NULL, .start_from_epoch = -1));
     check_refused(hr_early_stopping(NULL, .min_delta = NAN));
     check_refused(hr_early_stopping(NULL, .mode = (hr_monitor_mode)7));
-    check_refused(hr_csv_logger(NULL));
-    check_refused(hr_csv_logger(""));
-    check_refused(hr_csv_logger("x", .separator = '"'));
+    check_refused_saying(hr_csv_logger(NULL), "csv_logger: expected a path, got NULL");
+    check_refused_saying(hr_csv_logger(""), "csv_logger: expected a path, got \"\"");
+    check_refused_saying(hr_csv_logger("x", .separator = '"'),
+                         "csv_logger: separator: expected no quote and no end of a line, got '\"'");
+    check_refused_saying(hr_csv_logger("x", .separator = '\n'), "got '\\n'");
     check_refused(hr_learning_rate_scheduler(NULL, NULL));
     check_refused(hr_learning_rate_scheduler(negative, &sum));
     check_refused(hr_progress_bar(NULL, NULL));

@@ -267,10 +267,14 @@ hr_callback *hr_csv_logger_with(const char *path, const hr_csv_logger_opts *opts
         .path = hr_strdup(path), .separator = o.separator ? o.separator : ',', .append = o.append, .file = -1};
     hr_error refused = {0};
     if (path && !c.path) (void)hr_no_memory(&refused, "a path");
-    if (!path || !*path || strchr("\"\r\n", c.separator))
+    if (!path || !*path)
+        (void)hr_fail(&refused, HR_INVALID_ARGUMENT, "models.argument", "csv_logger: expected a path, got %s",
+                      path ? "\"\"" : "NULL");
+    else if (strchr("\"\r\n", c.separator))
         (void)hr_fail(&refused, HR_INVALID_ARGUMENT, "models.argument",
-                      "csv_logger: expected a path, and a separator that is no quote and no end of a line, got %s%.60s "
-                      "and character %d",
-                      path ? "" : "NULL", path ? path : "", (int)c.separator);
+                      "csv_logger: separator: expected no quote and no end of a line, got %s",
+                      c.separator == '"'    ? "'\"'"
+                      : c.separator == '\r' ? "'\\r'"
+                                            : "'\\n'");
     return hr_callback_new(&csv_logger_kind, &c, &refused);
 }
