@@ -7,6 +7,7 @@
 #include "data/permutation.h"
 #include "data/sources/shares.h"
 #include "data/sources/source_files.h"
+#include "io/file_system.h"
 #include "io/framing.h"
 #include "io/input.h"
 #include "io/record/reread.h"
@@ -15,6 +16,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uv.h>
 
 typedef struct shuffled_spec {
     const char *pattern;
@@ -34,6 +36,13 @@ typedef struct indexed_file {
     int32_t number; /* its, for the rows' origin */
 } indexed_file;
 
+/* The indexes of the files as the first epoch found them, for all openings of the dataset. */
+typedef struct known_indexes {
+    uv_mutex_t lock;
+    hr_record_index **index; /* NULL: none yet */
+    int64_t files;
+} known_indexes;
+
 typedef struct shuffled_state {
     int64_t list, records,
         drawn; /* saved: which list of files; how many records they have; draws so far, of all ranks */
@@ -42,6 +51,7 @@ typedef struct shuffled_state {
     bool frames;     /* some file has to be decoded */
     source_files files;
     indexed_file *file;
+    bool own; /* the indexes are this opening's: a file has changed since the first one */
 } shuffled_state;
 
 /* Immutable while work looks at it, and there as long as a unit is: the engine closes a stage when none is running. */
@@ -78,16 +88,67 @@ static hr_status shuffled_check(const void *spec, const hr_schema *const *in, hr
 
 /* ---- opening: the files and their indexes ---- */
 
-static hr_status open_indexes(const shuffled_spec *sp, shuffled_state *st, hr_error *err)
+static bool known_make(void *data) { return uv_mutex_init(&((known_indexes *)data)->lock) == 0; }
+
+static void known_unmake(void *data)
+{
+    known_indexes *known = data;
+    for (int64_t i = 0; i < known->files; i++) hr_record_index_free(known->index[i]);
+    hr_free((void *)known->index);
+    uv_mutex_destroy(&known->lock);
+}
+
+/* Gives *out, an index for each file. */
+static hr_status make_indexes(const shuffled_spec *sp, const hr_file_list *files, hr_record_index ***out, hr_error *err)
 {
     const hr_record_index_opts opts = {.struct_size = sizeof opts, .keep = sp->keep_index, .every_record = true};
-    const int64_t files = st->files.list.count;
-    hr_record_index **index = hr_calloc((size_t)files + 1, sizeof(hr_record_index *));
-    st->file = hr_calloc((size_t)files + 1, sizeof *st->file);
-    hr_status status = index && st->file ? hr_record_index_open_all(&st->files.list, &opts, index, err)
-                                         : hr_no_memory(err, "shuffled_records: the indexes");
-    for (int64_t i = 0; status == HR_OK && i < files; i++) st->file[i].index = index[i];
-    hr_free(index);
+    hr_record_index **index = hr_calloc((size_t)files->count + 1, sizeof(hr_record_index *));
+    if (!index) return hr_no_memory(err, "shuffled_records: the indexes");
+    const hr_status st = hr_record_index_open_all(files, &opts, index, err);
+    if (st == HR_OK)
+        *out = index;
+    else
+        hr_free((void *)index);
+    return st;
+}
+
+/* The files are those that were indexed, by their names, sizes and times. */
+static bool files_as_known(const known_indexes *known, const hr_file_list *files)
+{
+    bool same = known->files == files->count;
+    for (int64_t i = 0; same && i < files->count; i++) {
+        hr_file_about now;
+        const hr_record_index *then = known->index[i];
+        same = strcmp(files->path[i], then->path) == 0 && hr__path_about(then->path, &now) && now.size == then->size &&
+               now.changed == then->changed;
+    }
+    return same;
+}
+
+/* An epoch looks the files' records up where the one before has, or passes over the files once more. */
+static hr_status find_indexes(const shuffled_spec *sp, shuffled_state *st, known_indexes *known, hr_error *err)
+{
+    hr_record_index **index = known->index;
+    if (!index || !files_as_known(known, &st->files.list)) HR_TRY(make_indexes(sp, &st->files.list, &index, err));
+    for (int64_t i = 0; i < st->files.list.count; i++) st->file[i].index = index[i];
+    if (index == known->index) return HR_OK;
+    st->own = known->index != NULL;
+    if (st->own) hr_free((void *)index);
+    if (!st->own) {
+        known->index = index;
+        known->files = st->files.list.count;
+    }
+    return HR_OK;
+}
+
+static hr_status open_indexes(const shuffled_spec *sp, shuffled_state *st, hr_plan *p, hr_error *err)
+{
+    known_indexes *known = hr_plan_shared(p, NULL, sizeof *known, known_make, known_unmake);
+    st->file = hr_calloc((size_t)st->files.list.count + 1, sizeof *st->file);
+    if (!known || !st->file) return hr_no_memory(err, "shuffled_records: the indexes");
+    uv_mutex_lock(&known->lock);
+    const hr_status status = find_indexes(sp, st, known, err);
+    uv_mutex_unlock(&known->lock);
     return status;
 }
 
@@ -136,7 +197,7 @@ static hr_status shuffled_open(const void *spec, void *state, hr_plan *p, hr_err
     shuffled_state *st = state;
     int64_t bytes = 0;
     HR_TRY(source_files_find(&st->files, "shuffled_records", sp->pattern, false, err));
-    HR_TRY(open_indexes(sp, st, err));
+    HR_TRY(open_indexes(sp, st, p, err));
     for (int64_t i = 0; i < st->files.list.count; i++) {
         HR_TRY(shuffled_records_open_file(p, st->files.list.path[i], &st->file[i], err));
         st->file[i].first = st->records;
@@ -155,7 +216,7 @@ static void shuffled_close(void *state)
 {
     shuffled_state *st = state;
     for (int64_t i = 0; st->file && i < st->files.list.count; i++) {
-        hr_record_index_free(st->file[i].index);
+        if (st->own) hr_record_index_free(st->file[i].index);
         hr_input_free(st->file[i].in);
     }
     hr_free(st->file);

@@ -585,9 +585,22 @@ it_leaves_nothing_of_an_evaluation_that_is_interrupted() {
 it_explains_the_input_without_running_it() {
     headrace explain "$flights_yaml" --data nowhere
     ends_with 0
+    prints "repeat(5) > batch(256) > parse_example(features 24)"
+    prints "shuffled_records(nowhere/train-*.tfrecord, seed 1)"
+    prints "  gives carrier: string"
+}
+
+it_holds_rows_in_a_buffer_where_they_cannot_be_read_by_number() {
+    headrace explain "$flights_yaml" --data nowhere --set train.shuffle=300
+    ends_with 0
     prints "list_files(nowhere/train-*.tfrecord, shuffle, seed 1) > interleave(cycle_length 4, block_length 1) > shuffle("
     prints ") > repeat(5) > batch(256) > parse_example(features 24)"
-    prints "  gives carrier: string"
+    headrace explain "$flights_yaml" --data nowhere --set train.shuffle=all --set train.format=csv
+    ends_with 0
+    prints ") > shuffle("
+    headrace explain "$flights_yaml" --data nowhere --set train.shuffle=0
+    ends_with 0
+    prints "list_files(nowhere/train-*.tfrecord, seed 1) > interleave(cycle_length 4, block_length 1) > repeat(5) > batch(256)"
 }
 
 it_measures_the_input_by_itself() {

@@ -171,13 +171,28 @@ static hr_dataset *input_parse(const hr_training *t, hr_dataset *ds, bool labell
     return hr_prefetch(ds, HR_AUTOTUNE);
 }
 
+/* Records as they came may be read in any order: none of them waits in a buffer. */
+static bool input_mixes_numbers(const hr_training *t)
+{
+    const hr_file_format format = t->rows.format ? t->rows.format : hr_file_format_of(t->files);
+    const bool records = format == HR_FORMAT_TFRECORD || format == HR_FORMAT_BY_NAME;
+    return t->shuffle == HR__ALL_ROWS && records && t->rows.require_count == 0;
+}
+
+static hr_dataset *input_mix_numbers(const hr_training *t)
+{
+    hr_dataset *ds = hr_shuffled_records(t->files, .seed = (uint64_t)t->seed);
+    return hr_repeat(ds, .count = &t->epochs, .extendable = true);
+}
+
 hr_dataset *hr_training_input(void *user)
 {
     const hr_training *t = user;
     if (!t) return hr_list_files(NULL); /* which says what is missing */
-    hr_dataset *ds = hr_list_files(t->files, .shuffle = t->shuffle > 0, .seed = (uint64_t)t->seed);
+    if (input_mixes_numbers(t)) return input_parse(t, input_mix_numbers(t), true, t->drop_remainder);
+    hr_dataset *ds = hr_list_files(t->files, .shuffle = t->shuffle != 0, .seed = (uint64_t)t->seed);
     ds = input_rows(&t->rows, ds, t->cycle_length);
-    if (t->shuffle > 0)
+    if (t->shuffle != 0)
         ds = hr_shuffle_and_repeat(ds, t->shuffle, .count = t->epochs, .seed = (uint64_t)t->seed, .extendable = true);
     else
         ds = hr_repeat(ds, .count = &t->epochs, .extendable = true);

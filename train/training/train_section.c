@@ -3,6 +3,16 @@
 #include "train/training/training_internal.h"
 
 #include <headrace/pass.h>
+#include <string.h>
+
+static hr_status train_read_shuffle(hr_training *t, const hr__node *train, hr_error *err)
+{
+    const hr__node *shuffle = hr__node_get(train, "shuffle");
+    const bool all = shuffle && shuffle->kind == HR__SCALAR && strcmp(shuffle->text, "all") == 0;
+    if (all) t->shuffle = HR__ALL_ROWS;
+    if (all || hr__config_int64(train, "shuffle", 0, INT64_MAX / 2, &t->shuffle, NULL) == HR_OK) return HR_OK;
+    return hr__node_expected(shuffle, "a number of rows, or all", err);
+}
 
 static hr_status train_read_numbers(hr_training *t, const hr__node *train, hr_error *err)
 {
@@ -11,7 +21,7 @@ static hr_status train_read_numbers(hr_training *t, const hr__node *train, hr_er
     HR_TRY(hr__config_bool(train, "drop_remainder", &t->drop_remainder, err));
     HR_TRY(hr__config_int64(train, "epochs", -1, INT64_MAX, &t->epochs, err));
     if (t->epochs == 0) return hr__node_expected(hr__node_get(train, "epochs"), "at least 1, or -1: for ever", err);
-    HR_TRY(hr__config_int64(train, "shuffle", 0, INT64_MAX / 2, &t->shuffle, err));
+    HR_TRY(train_read_shuffle(t, train, err));
     HR_TRY(hr__config_int64(train, "cycle_length", 1, 4096, &t->cycle_length, err));
     HR_TRY(hr__config_int64(train, "max_steps", 1, INT64_MAX, &t->max_steps, err));
     HR_TRY(hr__config_int64(train, "seed", 0, INT64_MAX, &t->seed, err));

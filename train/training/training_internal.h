@@ -10,6 +10,8 @@
 #include <headrace/heads.h>
 #include <headrace/training_file.h>
 
+enum { HR__ALL_ROWS = -2 }; /* of a shuffle; as for hr_shuffle */
+
 /* A kind of head by its name in a file, and the keys that describe it there. */
 typedef struct hr__head_words {
     const char *name;
@@ -76,7 +78,7 @@ struct hr_training {
     const hr__node *rate_node; /* train.learning_rate; NULL: none */
     bool rate_used;            /* an optimizer has it */
     char *model_dir, *files, *eval_files, *passes;
-    int64_t batch_size, epochs, shuffle, cycle_length, max_steps, seed;
+    int64_t batch_size, epochs, shuffle /* or HR__ALL_ROWS */, cycle_length, max_steps, seed;
     bool drop_remainder; /* of the training: a last batch with fewer rows is left out */
     hr_run_config run;
     hr__text identity;

@@ -177,6 +177,26 @@ static void index_is_kept_where_asked_for(void **state)
     hr_record_index_free(index);
 }
 
+/* The file has other records when the second epoch begins; the first one goes on with those it has opened. */
+static void an_epoch_finds_what_has_changed_since_the_one_before(void **state)
+{
+    (void)state;
+    enum { MANY = 9000, FEW = 90 };
+    const hr_element *e;
+    int count = 0;
+    write_records("changed.tfrecord", 0, MANY, HR_NONE);
+    hr_dataset *ds = hr_repeat(hr_shuffled_records("changed.tfrecord"), .count = HR_I64(2));
+    hr_iterator *it = hr_iterate(ds, .workers = &(int){0});
+    for (; hr_next(it, &e) == HR_OK; count++) {
+        if (count == 0) write_records("changed.tfrecord", MANY, FEW, HR_NONE);
+        const hr_view record = *(const hr_view *)hr_get(e, "value")->data;
+        assert_int_equal(atoi(record.data) < MANY, count < MANY);
+    }
+    assert_null(hr_iterator_error(it));
+    assert_int_equal(count, MANY + FEW);
+    hr_iterator_free(it);
+}
+
 static void an_index_of_each_64th_record_is_made_anew(void **state)
 {
     (void)state;
@@ -330,6 +350,7 @@ int main(void)
         cmocka_unit_test(permutation_is_one_of_every_size),
         cmocka_unit_test(permutations_are_alike_likely),
         cmocka_unit_test(index_is_kept_where_asked_for),
+        cmocka_unit_test(an_epoch_finds_what_has_changed_since_the_one_before),
         cmocka_unit_test(an_index_of_each_64th_record_is_made_anew),
         cmocka_unit_test(frames_are_begun_where_a_record_is),
         cmocka_unit_test(shards_take_turns_in_one_order),

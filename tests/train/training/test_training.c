@@ -141,6 +141,8 @@ static const mistake mistakes[] = {
     {train, "100", "-3", 21, 14, "-3"},
     {train, "max_steps: 100", "epochs: 0", 21, 11, "0"},
     {train, "max_steps: 100", "shuffle: -1", 21, 12, "-1"},
+    {train, "max_steps: 100", "shuffle: most", 21, 12, "or all"},
+    {train, "max_steps: 100", "shuffle: [all]", 21, 12, "or all"},
     {train, "max_steps: 100", "seed: x", 21, 9, "x"},
     {train, "max_steps: 100", "cycle_length: 0", 21, 17, "0"},
     {train, "max_steps: 100", "save_checkpoints_secs: soon", 21, 26, "soon"},
