@@ -43,6 +43,21 @@ static hr_model *words(void)
                          .input_shape = HR_SHAPE(4), .input_dtype = HR_INT32);
 }
 
+/* Steps of several cells, with a mask, in both directions and backwards; and of one. */
+static hr_model *cells(void)
+{
+    hr_layer *first = hr_stacked_rnn_cells(HR_LAYERS(hr_lstm_cell(3), hr_gru_cell(2)));
+    hr_layer *both = hr_stacked_rnn_cells(HR_LAYERS(hr_simple_rnn_cell(2), hr_lstm_cell(2)));
+    return hr_sequential(HR_LAYERS(hr_embedding_layer(5, 3, .mask_zero = true),
+                                   hr_rnn_layer(first, .return_sequences = true),
+                                   hr_bidirectional_layer(hr_rnn_layer(both, .return_sequences = true)),
+                                   hr_rnn_layer(hr_lstm_cell(2), .return_sequences = true, .go_backwards = true),
+                                   hr_rnn_layer(hr_stacked_rnn_cells(HR_LAYERS(hr_gru_cell(2, .reset_before = true))),
+                                                .go_backwards = true),
+                                   hr_dense_layer(1)),
+                         .input_shape = HR_SHAPE(4), .input_dtype = HR_INT32);
+}
+
 static hr_model *image(void)
 {
     return hr_sequential(HR_LAYERS(hr_conv2d_layer(3, 2, 2, .activation = "relu", .kernel_regularizer = {.l2 = 0.1f}),
@@ -64,7 +79,8 @@ static hr_model *frames(void)
 static const struct {
     const char *name;
     hr_model *(*make)(void);
-} models[] = {{"plain", plain}, {"branches", branches}, {"words", words}, {"image", image}, {"frames", frames}};
+} models[] = {{"plain", plain}, {"branches", branches}, {"words", words},
+              {"cells", cells}, {"image", image},       {"frames", frames}};
 
 static hr_optimizer *optimizer_named(const char *name)
 {

@@ -183,6 +183,14 @@ static hr_node last_of(const hr__rnn *r, const rnn_steps *s, hr_node values, hr_
     return after_steps(r, s, values, s->taken, hr_greater(s->taken, number(r->g, 0)), otherwise);
 }
 
+/* That of the last step. */
+static hr_node last_output(const hr__rnn *r, const rnn_steps *s, hr_node values)
+{
+    const hr_node zero = hr_scalar(r->g, HR_FLOAT, 0), y = last_of(r, s, values, zero);
+    if (!s->mask.graph || !r->opts->zero_masked) return y;
+    return hr_where(hr_strided_slice(s->mask, {0}, {.begin = HR_I64(-1)}), y, zero);
+}
+
 /* ---- the layer ---- */
 
 static void one_step(hr_graph *g, const hr_node *vars, hr_node *results, void *user)
@@ -230,7 +238,7 @@ static hr_node run_steps(hr__rnn *r, hr_node x)
     if (!r->cell->whole || !r->cell->whole(r, s.x, steps_used(r, &s), initial, states))
         step_by_step(r, &s, initial, states);
     for (int i = 0; o->state && i < r->cell->states; i++) o->state[i] = last_of(r, &s, states[i], initial[i]);
-    return o->return_sequences ? sequences(r, &s, states[0]) : last_of(r, &s, states[0], hr_scalar(r->g, HR_FLOAT, 0));
+    return o->return_sequences ? sequences(r, &s, states[0]) : last_output(r, &s, states[0]);
 }
 
 hr_node hr__rnn_layer(const hr__rnn_cell *cell, hr_node x, int64_t units, const hr_rnn_opts *given)

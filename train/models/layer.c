@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LAYER_CONSTRAINTS = 16, LAYER_ATTRIBUTES = 16, LAYER_TEXT = 512 };
+enum { LAYER_CONSTRAINTS = 16, LAYER_ATTRIBUTES = 64, LAYER_TEXT = 512 };
 
 /* A call with what only the library knows of it. */
 typedef struct hr_layer_placing {

@@ -20,7 +20,7 @@ extern "C" {
 /* The version of this kit. */
 enum { HR_LAYER_ABI = 1 };
 /* The max number of inputs and of outputs of a layer. */
-enum { HR_MAX_LAYER_INPUTS = 64, HR_MAX_LAYER_OUTPUTS = 8 };
+enum { HR_MAX_LAYER_INPUTS = 64, HR_MAX_LAYER_OUTPUTS = 32 };
 
 typedef struct hr_layer hr_layer;
 

@@ -17,6 +17,15 @@ extern "C" {
 #define HR_LAYER_CALL4_(fn, opts, ...) HR_CALL4_(fn, opts, __VA_ARGS__, .struct_size = sizeof(opts))
 #define HR_LAYER_CALL6_(fn, opts, ...) HR_CALL6_(fn, opts, __VA_ARGS__, .struct_size = sizeof(opts))
 
+/* A list of layers, which the call takes that it is given to. */
+typedef struct hr_layer_list {
+    hr_layer *const *layer;
+    int count;
+} hr_layer_list;
+#define HR_LAYERS(...)                                                                                                 \
+    ((hr_layer_list){(hr_layer *const[]){__VA_ARGS__},                                                                 \
+                     (int)(sizeof((hr_layer *const[]){__VA_ARGS__}) / sizeof(void *))})
+
 /* The options of layers that have no others. */
 typedef struct hr_layer_opts {
     size_t struct_size;
@@ -122,6 +131,31 @@ HR_API hr_layer *hr_gru_layer_with(int64_t units, const hr_recurrent_layer_opts 
 #define hr_simple_rnn_layer(...) HR_LAYER_CALL1_(hr_simple_rnn_layer_with, hr_recurrent_layer_opts, __VA_ARGS__)
 #define hr_lstm_layer(...) HR_LAYER_CALL1_(hr_lstm_layer_with, hr_recurrent_layer_opts, __VA_ARGS__)
 #define hr_gru_layer(...) HR_LAYER_CALL1_(hr_gru_layer_with, hr_recurrent_layer_opts, __VA_ARGS__)
+
+/* SimpleRNNCell, LSTMCell and GRUCell: what these layers do in a step, for hr_rnn_layer, which has the options
+ * .return_sequences, .return_state, .go_backwards, .stateful and .zero_masked in their place. */
+HR_API hr_layer *hr_simple_rnn_cell_with(int64_t units, const hr_recurrent_layer_opts *opts);
+HR_API hr_layer *hr_lstm_cell_with(int64_t units, const hr_recurrent_layer_opts *opts);
+HR_API hr_layer *hr_gru_cell_with(int64_t units, const hr_recurrent_layer_opts *opts);
+#define hr_simple_rnn_cell(...) HR_LAYER_CALL1_(hr_simple_rnn_cell_with, hr_recurrent_layer_opts, __VA_ARGS__)
+#define hr_lstm_cell(...) HR_LAYER_CALL1_(hr_lstm_cell_with, hr_recurrent_layer_opts, __VA_ARGS__)
+#define hr_gru_cell(...) HR_LAYER_CALL1_(hr_gru_cell_with, hr_recurrent_layer_opts, __VA_ARGS__)
+/* StackedRNNCells: several cells (taken) as one, each of which reads in every step what the one before has made; of at
+ * most 15 states, two of an LSTM's and one of the others'. Their states are one after the other. */
+HR_API hr_layer *hr_stacked_rnn_cells_with(hr_layer_list cells, const hr_layer_opts *opts);
+/* HR_LAYERS(...) has commas, which is why the whole argument list is passed on. */
+#define hr_stacked_rnn_cells(...) HR_LAYER_CALL1_(hr_stacked_rnn_cells_with, hr_layer_opts, __VA_ARGS__)
+
+typedef struct hr_rnn_layer_opts {
+    size_t struct_size;
+    HR_LAYER_OPTIONS
+    bool return_sequences, return_state, go_backwards, stateful, zero_masked; /* as of hr_recurrent_layer_opts */
+} hr_rnn_layer_opts;
+/* RNN: a cell (taken) over the steps, such as hr_rnn_layer(hr_stacked_rnn_cells(HR_LAYERS(hr_lstm_cell(8),
+ * hr_lstm_cell(4)))). Further inputs are the initial states of all cells. Weights are in "NAME/lstm_cell", of several
+ * cells in "NAME/stacked_rnn_cells/lstm_cell", "NAME/stacked_rnn_cells/lstm_cell_1". */
+HR_API hr_layer *hr_rnn_layer_with(hr_layer *cell, const hr_rnn_layer_opts *opts);
+#define hr_rnn_layer(...) HR_LAYER_CALL1_(hr_rnn_layer_with, hr_rnn_layer_opts, __VA_ARGS__)
 
 typedef struct hr_bidirectional_layer_opts {
     size_t struct_size;

@@ -28,13 +28,6 @@ extern "C" {
 #endif
 
 /* Lists for arguments. What they name is taken as each call says. */
-typedef struct hr_layer_list {
-    hr_layer *const *layer;
-    int count;
-} hr_layer_list;
-#define HR_LAYERS(...)                                                                                                 \
-    ((hr_layer_list){(hr_layer *const[]){__VA_ARGS__},                                                                 \
-                     (int)(sizeof((hr_layer *const[]){__VA_ARGS__}) / sizeof(void *))})
 typedef struct hr_string_list {
     const char *const *text;
     int count;

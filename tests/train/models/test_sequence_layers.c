@@ -43,6 +43,18 @@ static make_layer *const recurrent[] = {hr_simple_rnn_layer_with, hr_lstm_layer_
 enum { RECURRENT = sizeof recurrent / sizeof *recurrent };
 #define OPTIONS(...) (&(hr_recurrent_layer_opts){.struct_size = sizeof(hr_recurrent_layer_opts), __VA_ARGS__})
 
+/* Several cells as one layer, of which the options of layers say what RNN has. */
+static hr_layer *several_cells(int64_t units, const hr_recurrent_layer_opts *o)
+{
+    static const hr_recurrent_layer_opts none;
+    if (!o) o = &none;
+    return hr_rnn_layer(hr_stacked_rnn_cells(HR_LAYERS(hr_gru_cell(4), hr_simple_rnn_cell(units))),
+                        .return_sequences = o->return_sequences, .return_state = o->return_state,
+                        .go_backwards = o->go_backwards, .stateful = o->stateful, .zero_masked = o->zero_masked);
+}
+static make_layer *const stepping[] = {hr_simple_rnn_layer_with, hr_lstm_layer_with, hr_gru_layer_with, several_cells};
+enum { STEPPING = sizeof stepping / sizeof *stepping };
+
 /* ---- states ---- */
 
 static void states_go_on_from_batch_to_batch_until_they_are_reset(void **state)
@@ -54,10 +66,10 @@ static void states_go_on_from_batch_to_batch_until_they_are_reset(void **state)
     for (int row = 0; row < 2; row++)
         for (int i = 0; i < 12; i++) half[i / 6][row * 6 + i % 6] = at[row][i];
     const hr_tensor first = steps_of(HR_SHAPE(2, 3, 2), half[0]), second = steps_of(HR_SHAPE(2, 3, 2), half[1]);
-    for (int k = 0; k < RECURRENT; k++) {
-        hr_model *m = hr_sequential(HR_LAYERS(recurrent[k](3, OPTIONS(.stateful = true))), .batch_size = 2,
+    for (int k = 0; k < STEPPING; k++) {
+        hr_model *m = hr_sequential(HR_LAYERS(stepping[k](3, OPTIONS(.stateful = true))), .batch_size = 2,
                                     .input_shape = HR_SHAPE(3, 2));
-        hr_model *plain = hr_sequential(HR_LAYERS(recurrent[k](3, NULL)), .input_shape = HR_SHAPE(6, 2));
+        hr_model *plain = hr_sequential(HR_LAYERS(stepping[k](3, NULL)), .input_shape = HR_SHAPE(6, 2));
         hr_tensor expected, begun, got;
         copy_weights(m, plain);
         predict(plain, &whole, &expected);
@@ -86,13 +98,13 @@ static void states_are_outputs_and_inputs(void **state)
     (void)state;
     static int64_t from[] = {0, 3};
     const hr_tensor x = steps_of(HR_SHAPE(2, 6, 2), steps24);
-    for (int k = 0; k < RECURRENT; k++) {
+    for (int k = 0; k < STEPPING; k++) {
         hr_model *m = hr_model_new();
-        hr_layer *layer = recurrent[k](3, OPTIONS(.return_state = true, .return_sequences = true));
+        hr_layer *layer = stepping[k](3, OPTIONS(.return_state = true, .return_sequences = true));
         const hr_symbol in = hr_model_input(m, HR_SHAPE(6, 2)), whole = hr_connect(layer, in);
         const hr_symbol a = hr_connect(layer, hr_connect(hr_lambda_layer(half_of, &from[0]), in));
         const hr_symbol rest = hr_connect(hr_lambda_layer(half_of, &from[1]), in), h = hr_symbol_output(a, 1);
-        const hr_symbol b = k == 1 ? hr_connect(layer, rest, h, hr_symbol_output(a, 2)) : hr_connect(layer, rest, h);
+        const hr_symbol b = k % 2 ? hr_connect(layer, rest, h, hr_symbol_output(a, 2)) : hr_connect(layer, rest, h);
         const hr_symbol end = hr_connect(hr_lambda_layer(half_of, &from[1]), whole);
         hr_model_outputs(m, end, b, hr_symbol_output(whole, 1), hr_symbol_output(b, 1));
         hr_tensor out[4];
@@ -102,6 +114,76 @@ static void states_are_outputs_and_inputs(void **state)
         clear(out, 4);
         hr_model_free(m);
     }
+}
+
+/* Keras's zero_output_for_mask counts for the last output, too. */
+static void the_output_of_a_masked_last_step_is_0_where_it_is_asked_for(void **state)
+{
+    (void)state;
+    static const float x[] = {0.3f, -1, 0, 0, 0, 0, 0.2f, 0.5f};
+    const hr_tensor in = steps_of(HR_SHAPE(2, 2, 2), x);
+    for (int k = 0; k < STEPPING; k++) {
+        hr_layer *layer = stepping[k](2, OPTIONS(.zero_masked = true));
+        hr_model *m = hr_sequential(HR_LAYERS(hr_masking_layer(), layer), .input_shape = HR_SHAPE(2, 2));
+        hr_tensor out;
+        predict(m, &in, &out);
+        const float *y = out.data;
+        for (int i = 0; i < 2; i++) {
+            assert_exactly(y[i], 0);
+            assert_true(y[2 + i] != 0);
+        }
+        clear(&out, 1);
+        hr_model_free(m);
+    }
+}
+
+/* ---- several cells ---- */
+
+/* Cells on each other are layers on each other; with a mask, too. Backwards, the first of these layers turns the steps. */
+static void cells_on_each_other_are_layers_on_each_other(void **state)
+{
+    (void)state;
+    static const float x[] = {0.3f, -1, 0, 0, -0.4f, 1.2f, 0, 0, 0.2f, 0.5f, 0, 0};
+    const hr_tensor in = steps_of(HR_SHAPE(2, 3, 2), x);
+    for (int i = 0; i < 8; i++) {
+        const bool all = i & 1, masked = i & 2, backwards = (i & 4) && !masked, zero = (i & 4) && masked;
+        hr_layer *before[2], *a, *b, *c;
+        for (int k = 0; k < 2; k++) before[k] = masked ? hr_masking_layer() : hr_activation_layer("linear");
+        hr_model *stack = hr_sequential(
+            HR_LAYERS(before[0], hr_rnn_layer(hr_stacked_rnn_cells(
+                                                  HR_LAYERS(hr_lstm_cell(3), hr_gru_cell(2), hr_simple_rnn_cell(2))),
+                                              .return_sequences = all, .go_backwards = backwards, .zero_masked = zero)),
+            .input_shape = HR_SHAPE(3, 2));
+        a = hr_lstm_layer(3, .return_sequences = true, .go_backwards = backwards);
+        b = hr_gru_layer(2, .return_sequences = true);
+        c = hr_simple_rnn_layer(2, .return_sequences = all, .zero_masked = zero);
+        hr_model *row = hr_sequential(HR_LAYERS(before[1], a, b, c), .input_shape = HR_SHAPE(3, 2));
+        hr_tensor got, expected;
+        copy_weights(row, stack);
+        predict(stack, &in, &got);
+        predict(row, &in, &expected);
+        same_values(&got, &expected);
+        clear((hr_tensor[]){got, expected}, 2);
+        hr_model_free(stack);
+        hr_model_free(row);
+    }
+}
+
+static void one_cell_is_its_layer_in_both_directions(void **state)
+{
+    (void)state;
+    const hr_tensor x = steps_of(HR_SHAPE(2, 3, 2), steps12);
+    hr_model *cell =
+        hr_sequential(HR_LAYERS(hr_bidirectional_layer(hr_rnn_layer(hr_lstm_cell(3)))), .input_shape = HR_SHAPE(3, 2));
+    hr_model *layer = hr_sequential(HR_LAYERS(hr_bidirectional_layer(hr_lstm_layer(3))), .input_shape = HR_SHAPE(3, 2));
+    hr_tensor got, expected;
+    copy_weights(layer, cell);
+    predict(cell, &x, &got);
+    predict(layer, &x, &expected);
+    same_values(&got, &expected);
+    clear((hr_tensor[]){got, expected}, 2);
+    hr_model_free(cell);
+    hr_model_free(layer);
 }
 
 /* ---- both directions ---- */
@@ -204,6 +286,9 @@ static void layers_within_others_have_names_as_in_keras(void **state)
                                           hr_bidirectional_layer(hr_lstm_layer(2, .return_sequences = true)),
                                           hr_lstm_layer(2, .return_sequences = true),
                                           hr_lstm_layer(2, .name = "lstm", .return_sequences = true),
+                                          hr_rnn_layer(hr_lstm_cell(2), .return_sequences = true),
+                                          hr_rnn_layer(hr_stacked_rnn_cells(HR_LAYERS(hr_lstm_cell(2), hr_gru_cell(2))),
+                                                       .return_sequences = true, .name = "r"),
                                           hr_time_distributed_layer(hr_dense_layer(1), .name = "t")),
                                 .input_shape = HR_SHAPE(3, 2));
     if (hr_model_error(m)) fail_msg("%s", hr_model_error(m)->text);
@@ -212,7 +297,10 @@ static void layers_within_others_have_names_as_in_keras(void **state)
     assert_string_equal(hr_model_weight(m, 6).name, "bidirectional_1/forward_lstm_1/lstm_cell/kernel");
     assert_string_equal(hr_model_weight(m, 12).name, "lstm_2/lstm_cell/kernel");
     assert_string_equal(hr_model_weight(m, 15).name, "lstm/lstm_cell/kernel");
-    assert_string_equal(hr_model_weight(m, 18).name, "t/kernel");
+    assert_string_equal(hr_model_weight(m, 18).name, "rnn/lstm_cell/kernel");
+    assert_string_equal(hr_model_weight(m, 21).name, "r/stacked_rnn_cells/lstm_cell_1/kernel");
+    assert_string_equal(hr_model_weight(m, 26).name, "r/stacked_rnn_cells/gru_cell/bias");
+    assert_string_equal(hr_model_weight(m, 27).name, "t/kernel");
     hr_model_free(m);
 }
 
@@ -405,6 +493,26 @@ static void mistakes_are_refused_when_the_model_is_made(void **state)
         {hr_time_distributed_layer(hr_dense_layer(0)), HR_SHAPE(3, 2), "models.argument", "units"},
         {hr_time_distributed_layer(hr_lstm_layer(2, .return_state = true)), HR_SHAPE(2, 3, 2), "models.outputs",
          "one output, got one of 3"},
+        {hr_rnn_layer(NULL), HR_SHAPE(3, 2), "models.layer",
+         "hr_lstm_cell or its kin, or hr_stacked_rnn_cells, got NULL"},
+        {hr_rnn_layer(hr_lstm_layer(2)), HR_SHAPE(3, 2), "models.layer", "got a LSTM"},
+        {hr_rnn_layer(hr_lstm_cell(0)), HR_SHAPE(3, 2), "models.argument", "units"},
+        {hr_rnn_layer(hr_lstm_cell(2, .return_sequences = true)), HR_SHAPE(3, 2), "models.argument",
+         "return_sequences: give this to hr_rnn_layer"},
+        {hr_rnn_layer(hr_gru_cell(2), .stateful = true), HR_SHAPE(3, 2), "models.shape", ".batch_size"},
+        {hr_lstm_cell(2), HR_SHAPE(3, 2), "models.layer", "put it into hr_rnn_layer"},
+        {hr_stacked_rnn_cells(HR_LAYERS(hr_lstm_cell(2))), HR_SHAPE(3, 2), "models.layer", "put it into hr_rnn_layer"},
+        {hr_rnn_layer(hr_stacked_rnn_cells(((hr_layer_list){NULL, 2}))), HR_SHAPE(3, 2), "models.argument", "got none"},
+        {hr_rnn_layer(hr_stacked_rnn_cells(HR_LAYERS(hr_lstm_cell(2), NULL, hr_gru_cell(1)))), HR_SHAPE(3, 2),
+         "models.layer", "cell 1: expected one of hr_lstm_cell and its kin, got NULL"},
+        {hr_rnn_layer(hr_stacked_rnn_cells(HR_LAYERS(hr_dense_layer(2)))), HR_SHAPE(3, 2), "models.layer", "a Dense"},
+        {hr_rnn_layer(hr_stacked_rnn_cells(HR_LAYERS(hr_lstm_cell(2), hr_lstm_cell(2), hr_lstm_cell(2), hr_lstm_cell(2),
+                                                     hr_lstm_cell(2), hr_lstm_cell(2), hr_lstm_cell(2), hr_lstm_cell(2),
+                                                     hr_lstm_cell(2)))),
+         HR_SHAPE(3, 2), "models.argument", "at most 15 states, got 18"},
+        {hr_rnn_layer(hr_stacked_rnn_cells(
+             HR_LAYERS(hr_gru_cell(2, .name = "c"), hr_lstm_cell(2), hr_gru_cell(2, .name = "c")))),
+         HR_SHAPE(3, 2), "models.name", "cells 0 and 2: expected names of their own, got \"c\" twice"},
         {hr_bidirectional_layer(hr_model_layer(inner, NULL)), HR_SHAPE(3, 2), "models.layer", "a model"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -459,9 +567,12 @@ static void no_memory_is_no_leak(void **state)
     for (int64_t n = 0;; n++) {
         const int64_t alive = allocations_alive();
         fail_allocation(n);
-        hr_model *m = hr_sequential(HR_LAYERS(hr_bidirectional_layer(hr_lstm_layer(2, .return_sequences = true)),
-                                              hr_time_distributed_layer(hr_dense_layer(1))),
-                                    .input_shape = HR_SHAPE(3, 2));
+        hr_model *m =
+            hr_sequential(HR_LAYERS(hr_bidirectional_layer(hr_lstm_layer(2, .return_sequences = true)),
+                                    hr_rnn_layer(hr_stacked_rnn_cells(HR_LAYERS(hr_lstm_cell(2), hr_gru_cell(2))),
+                                                 .return_sequences = true),
+                                    hr_time_distributed_layer(hr_dense_layer(1))),
+                          .input_shape = HR_SHAPE(3, 2));
         const int64_t needed = allocations_since();
         const bool failed = !m || hr_model_error(m);
         fail_allocation(-1);
@@ -582,6 +693,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_go_on_from_batch_to_batch_until_they_are_reset),
         cmocka_unit_test(states_are_outputs_and_inputs),
+        cmocka_unit_test(the_output_of_a_masked_last_step_is_0_where_it_is_asked_for),
+        cmocka_unit_test(cells_on_each_other_are_layers_on_each_other),
+        cmocka_unit_test(one_cell_is_its_layer_in_both_directions),
         cmocka_unit_test(directions_come_apart_with_their_states),
         cmocka_unit_test(directions_are_merged_step_by_step),
         cmocka_unit_test(the_way_back_may_have_a_layer_of_its_own),
