@@ -58,6 +58,14 @@ def frames():
     return keras.Sequential([layers.Input((3, 2)), layers.TimeDistributed(frame), layers.Flatten(), layers.Dense(1)])
 
 
+def transfer():
+    base = keras.Sequential([layers.Input((3,)), layers.Dense(4, "tanh"), layers.BatchNormalization(),
+                             layers.Dense(3, "relu", name="cut"), layers.Dense(2, "softmax")])
+    base.trainable = False
+    head = layers.Dense(2, "tanh")(base.get_layer("cut").output)
+    return keras.Model(base.input, layers.Dense(1)(head))
+
+
 L2 = keras.regularizers.L2(0.1)
 
 
@@ -179,6 +187,11 @@ class Models(unittest.TestCase):
         for name in ["adam"]:
             with self.subTest(name):
                 self.check(frames, name)
+
+    def test_transfer(self):
+        for name in ["adam", "legacy_adam"]:
+            with self.subTest(name):
+                self.check(transfer, name)
 
     def test_a_file_without_an_optimizer(self):
         path = os.path.join(tempfile.mkdtemp(), "w")

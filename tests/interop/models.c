@@ -76,11 +76,27 @@ static hr_model *frames(void)
         .input_shape = HR_SHAPE(3, 2));
 }
 
+/* A trunk of another model, cut at a layer and frozen, below a new head. */
+static hr_model *transfer(void)
+{
+    hr_model *base = hr_sequential(HR_LAYERS(hr_dense_layer(4, .activation = "tanh"), hr_batch_normalization_layer(),
+                                             hr_dense_layer(3, .activation = "relu", .name = "cut"),
+                                             hr_dense_layer(2, .activation = "softmax")),
+                                   .input_shape = HR_SHAPE(3));
+    const hr_symbol cut = hr_layer_output(base, hr_get_layer(base, "cut")), input = hr_model_input_symbol(base, 0);
+    const hr_symbol head = hr_connect(hr_dense_layer(2, .activation = "tanh"), cut);
+    const hr_symbol output = hr_connect(hr_dense_layer(1), head);
+    for (int i = 0; i < hr_model_layers(base); i++) hr_layer_freeze(hr_model_layer_at(base, i), true);
+    hr_model *m = hr_submodel(base, &input, 1, &output, 1);
+    hr_model_free(base);
+    return m;
+}
+
 static const struct {
     const char *name;
     hr_model *(*make)(void);
-} models[] = {{"plain", plain}, {"branches", branches}, {"words", words},
-              {"cells", cells}, {"image", image},       {"frames", frames}};
+} models[] = {{"plain", plain}, {"branches", branches}, {"words", words},      {"cells", cells},
+              {"image", image}, {"frames", frames},     {"transfer", transfer}};
 
 static hr_optimizer *optimizer_named(const char *name)
 {

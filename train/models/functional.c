@@ -69,6 +69,14 @@ static hr_symbol symbol_fail(hr_model *m, const char *kind, const char *text)
 
 static bool symbol_is(hr_symbol s) { return s.model && s.value >= 0 && s.value < s.model->body->values.count; }
 
+/* The error of the call that did not give the value; HR_OK: there is none. */
+static hr_status symbol_lacks(hr_symbol s, hr_error *err)
+{
+    if (!s.model || s.value >= 0 || s.model->error.code == HR_OK) return HR_OK;
+    *err = s.model->error;
+    return err->code;
+}
+
 hr_symbol hr_model_input_with(hr_model *m, hr_shape shape, const hr_model_input_opts *opts)
 {
     const hr_model_input_opts o = HR_OPTIONS(hr_model_input_opts, opts);
@@ -109,8 +117,10 @@ hr_symbol hr_connect_all(hr_layer *layer, const hr_symbol *inputs, int count)
     for (int i = 0; i < count && !wrong; i++) {
         if (inputs[i].model && inputs[i].model->body != m->body)
             wrong = "connect: expected inputs of one model, got those of two";
-        else if (!symbol_is(inputs[i]))
+        else if (!symbol_is(inputs[i])) {
+            if (m->body->error.code == HR_OK) (void)symbol_lacks(inputs[i], &m->body->error);
             wrong = "connect: expected inputs that are values of a model";
+        }
         values[i] = inputs[i].value;
     }
     if (wrong || m->body->error.code != HR_OK) {
@@ -139,6 +149,7 @@ hr_shape hr_symbol_shape(hr_symbol s)
 static hr_status model_add_values(hr_model *m, const hr_symbol *symbols, int count, bool outputs, hr_error *err)
 {
     for (int i = 0; i < count; i++) {
+        if (symbols) HR_TRY(symbol_lacks(symbols[i], err));
         if (!symbols || symbols[i].model == NULL || symbols[i].model->body != m->body || !symbol_is(symbols[i]))
             return hr_fail(err, HR_INVALID_ARGUMENT, "models.outputs",
                            "model '%.60s': expected values of this model as its %s", m->name,

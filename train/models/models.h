@@ -117,6 +117,12 @@ HR_API hr_status hr_model_outputs_of(hr_model *m, const hr_symbol *outputs, int 
  * determine are refused, "models.disconnected". */
 HR_API hr_model *hr_submodel(hr_model *of, const hr_symbol *inputs, int input_count, const hr_symbol *outputs,
                              int output_count);
+/* What a layer of a model makes, Keras's layer.output; the inputs and outputs of a model, by number: values for hr_submodel,
+ * and for hr_connect, which adds layers that the model itself does not get. The layer was called once, and the model is
+ * built; else "models.layer", "models.not_built". */
+HR_API hr_symbol hr_layer_output(hr_model *m, const hr_layer *layer);
+HR_API hr_symbol hr_model_input_symbol(hr_model *m, int i);
+HR_API hr_symbol hr_model_output_symbol(hr_model *m, int i);
 /* A model as a layer of another one. Takes the model, with the weights that it has. NULL name: the model's. */
 HR_API hr_layer *hr_model_layer(hr_model *inner, const char *name);
 

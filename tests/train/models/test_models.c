@@ -293,6 +293,69 @@ static void columns_with_the_names_of_outputs_are_labels(void **state)
     hr_model_free(m);
 }
 
+static float weight_value(hr_model *m, int weight)
+{
+    hr_tensor t;
+    assert_int_equal(hr_get_weight(m, weight, &t, NULL), HR_OK);
+    const float value = *(const float *)t.data;
+    hr_tensor_clear(&t);
+    return value;
+}
+
+static void a_new_head_on_a_frozen_trunk_leaves_it_as_it_is(void **state)
+{
+    (void)state;
+    hr_model *base = hr_sequential(HR_LAYERS(hr_dense_layer(3, .activation = "tanh", .name = "cut"), hr_dense_layer(2)),
+                                   .input_shape = HR_SHAPE(1), .seed = 1);
+    hr_layer *cut = hr_get_layer(base, "cut");
+    const hr_symbol input = hr_model_input_symbol(base, 0), value = hr_layer_output(base, cut);
+    assert_shape(hr_symbol_shape(value), HR_SHAPE(-1, 3));
+    assert_shape(hr_symbol_shape(hr_model_output_symbol(base, 0)), HR_SHAPE(-1, 2));
+    const hr_symbol head = hr_connect(hr_dense_layer(1, .name = "head"), value);
+    hr_model *m = hr_submodel(base, &input, 1, &head, 1);
+    assert_null(hr_model_error(m));
+    assert_int_equal(hr_model_layers(base), 2);
+    assert_int_equal(hr_model_weights(m), 4);
+    const float trunk = weight_value(m, 0), first = weight_value(m, 2), last = weight_value(base, 2);
+    hr_layer_freeze(cut, true);
+    hr_compile(m, .optimizer = hr_sgd(0.1f), .loss = "mse");
+    assert_non_null(hr_fit(m, line()));
+    assert_exactly(weight_value(m, 0), trunk);
+    assert_true(weight_value(m, 2) != first);
+    assert_exactly(weight_value(base, 2), last);
+    hr_model_free(base);
+    assert_exactly(weight_value(m, 0), trunk);
+    hr_model_free(m);
+}
+
+static void values_that_a_model_does_not_have_are_refused(void **state)
+{
+    (void)state;
+    hr_model *base = hr_sequential(HR_LAYERS(hr_dense_layer(3)));
+    assert_true(hr_model_output_symbol(base, 0).value < 0);
+    expect_error(base, "models.not_built", "it is not built yet");
+    assert_int_equal(hr_model_build(base, HR_SHAPE(2)), HR_OK);
+    const hr_symbol input = hr_model_input_symbol(base, 0), none = hr_model_input_symbol(base, 1);
+    expect_error(base, "models.argument", "expected an input from 0 to 0, got 1");
+    hr_model *part = hr_submodel(base, &input, 1, &none, 1);
+    expect_error(part, "models.argument", "expected an input from 0 to 0, got 1");
+    hr_model_free(part);
+    const hr_symbol lost = hr_layer_output(base, hr_get_layer(base, "nosuch"));
+    expect_error(base, "models.layer", "expected a layer of it, got NULL");
+    (void)hr_connect(hr_dense_layer(1), lost);
+    expect_error(base, "models.layer", "expected a layer of it, got NULL");
+    hr_model_free(base);
+    assert_null(hr_layer_output(NULL, NULL).model);
+
+    hr_model *m = hr_model_new();
+    hr_layer *shared = hr_dense_layer(2, .name = "s");
+    const hr_symbol x = hr_model_input(m, HR_SHAPE(2));
+    hr_model_outputs(m, hr_connect(shared, hr_connect(shared, x)));
+    assert_true(hr_layer_output(m, shared).value < 0);
+    expect_error(m, "models.layer", "layer 's' is called 2 times; take the value that hr_connect gave");
+    hr_model_free(m);
+}
+
 static void an_output_has_one_loss(void **state)
 {
     (void)state;
@@ -383,6 +446,8 @@ int main(void)
         cmocka_unit_test(weights_that_would_not_count_are_refused),
         cmocka_unit_test(validation_data_need_no_weights),
         cmocka_unit_test(columns_with_the_names_of_outputs_are_labels),
+        cmocka_unit_test(a_new_head_on_a_frozen_trunk_leaves_it_as_it_is),
+        cmocka_unit_test(values_that_a_model_does_not_have_are_refused),
         cmocka_unit_test(an_output_has_one_loss),
         cmocka_unit_test(numbers_below_0_and_lists_of_null_are_refused_by_name),
         cmocka_unit_test(a_layer_without_a_name_is_found_by_its_place),
