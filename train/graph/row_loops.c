@@ -1,9 +1,12 @@
-/* Loops over the rows of tensors: map, fold and scan. Each is one While, whose variables are the index of the row, the
- * values that go from row to row, and the lists of results. */
+/* Loops over the rows of tensors: map, fold and scan. Each is one While, whose variables are how many turns it has made, a
+ * bound of these, the values that go from row to row, and the lists of results. The first two are for TensorFlow: its
+ * gradient of a While takes the first output for the number of turns, and the second input for their bound. */
 #include "base/constructor.h"
 #include "train/graph/graph_internal.h"
 
 #include <string.h>
+
+enum { TURNS, BOUND, VALUES };
 
 typedef struct row_loop {
     const char *call; /* for messages */
@@ -16,6 +19,7 @@ typedef struct row_loop {
     hr_shape *shape;     /* the same, once the body is made */
     hr_node rows;        /* how many */
     int64_t known_rows;  /* -1: unknown */
+    hr_node turns, from; /* the number of turns, and the row of the first one; no node: row 0 */
     int values, lists;   /* `count` or 0 each: values that go from row to row; results that are kept of each row */
     bool reverse;
     int parallel;
@@ -33,8 +37,13 @@ static hr_node number_node(hr_graph *g, int value) { return hr_const_number(g, H
 static void more_rows(hr_graph *g, const hr_node *vars, hr_node *results, void *user)
 {
     const row_loop *l = user;
-    results[0] = l->reverse ? hr_new_node(g, "GreaterEqual", HR_INPUTS(vars[0], number_node(g, 0)))
-                            : hr_new_node(g, "Less", HR_INPUTS(vars[0], l->rows));
+    results[0] = hr_new_node(g, "Less", HR_INPUTS(vars[TURNS], l->turns));
+}
+
+/* The index of the row of a turn. */
+static hr_node row_of(const row_loop *l, hr_graph *g, hr_node turn)
+{
+    return l->from.graph ? hr_new_node(g, l->reverse ? "Sub" : "AddV2", HR_INPUTS(l->from, turn)) : turn;
 }
 
 /* What failed while `fn` made its nodes sticks to their graph, and comes first. */
@@ -53,16 +62,18 @@ static void one_row(hr_graph *g, const hr_node *vars, hr_node *results, void *us
 {
     row_loop *l = user;
     hr_node *given = l->given, *made = l->made;
-    memcpy(given, vars + 1, sizeof *given * (size_t)l->values);
-    for (int i = 0; i < l->elems; i++) given[l->values + i] = hr_tensor_array_read(&l->in[i], vars[0]);
+    const hr_node row = row_of(l, g, vars[TURNS]);
+    memcpy(given, vars + VALUES, sizeof *given * (size_t)l->values);
+    for (int i = 0; i < l->elems; i++) given[l->values + i] = hr_tensor_array_read(&l->in[i], row);
     l->fn(g, given, made, l->user);
-    results[0] = hr_new_node(g, "AddV2", HR_INPUTS(vars[0], number_node(g, l->reverse ? -1 : 1)));
+    results[TURNS] = hr_new_node(g, "AddV2", HR_INPUTS(vars[TURNS], number_node(g, 1)));
+    results[BOUND] = vars[BOUND];
     for (int i = 0; i < l->count; i++) {
         made[i] = hr__captured(g, hr_node_value(hr__captured(g, made[i])));
         if (!check_result(l, g, i, made[i])) return;
-        if (l->values) results[1 + i] = made[i];
-        const hr_tensor_array out = {.list = vars[1 + l->values + i], .dtype = l->dtype[i]};
-        if (l->lists) results[1 + l->values + i] = hr_tensor_array_write(&out, vars[0], made[i]).list;
+        if (l->values) results[VALUES + i] = made[i];
+        const hr_tensor_array out = {.list = vars[VALUES + l->values + i], .dtype = l->dtype[i]};
+        if (l->lists) results[VALUES + l->values + i] = hr_tensor_array_write(&out, row, made[i]).list;
     }
 }
 
@@ -117,7 +128,7 @@ typedef struct row_vars {
 static bool make_vars(row_loop *l, row_vars *v)
 {
     hr__arena *arena = &l->arena;
-    v->count = 1 + l->values + l->lists;
+    v->count = VALUES + l->values + l->lists;
     v->first = hr__arena_get(arena, sizeof *v->first * (size_t)v->count);
     v->last = hr__arena_get(arena, sizeof *v->last * (size_t)v->count);
     v->shape = hr__arena_get(arena, sizeof *v->shape * (size_t)v->count);
@@ -126,15 +137,20 @@ static bool make_vars(row_loop *l, row_vars *v)
     return false;
 }
 
-/* The index of the first row that is taken, and lists for the results. `skip` rows are done. */
-static void begin_vars(const row_loop *l, row_vars *v, int skip)
+/* No turns yet, without a bound, and lists for the results. `skip` rows are done. */
+static void begin_vars(row_loop *l, row_vars *v, int skip)
 {
-    v->first[0] = number_node(l->g, skip);
-    if (l->reverse) v->first[0] = hr_new_node(l->g, "Sub", HR_INPUTS(l->rows, number_node(l->g, skip + 1)));
-    v->shape[0] = HR_SCALAR;
+    v->first[TURNS] = number_node(l->g, 0);
+    v->first[BOUND] = number_node(l->g, -1);
+    v->shape[TURNS] = v->shape[BOUND] = HR_SCALAR;
+    l->turns = skip ? hr_new_node(l->g, "Sub", HR_INPUTS(l->rows, number_node(l->g, skip))) : l->rows;
+    if (l->reverse)
+        l->from = hr_new_node(l->g, "Sub", HR_INPUTS(l->rows, number_node(l->g, skip + 1)));
+    else if (skip)
+        l->from = number_node(l->g, skip);
     for (int i = 0; i < l->lists; i++) {
-        v->first[1 + l->values + i] = hr_tensor_array_new(l->rows, l->dtype[i]).list;
-        v->shape[1 + l->values + i] = HR_SCALAR;
+        v->first[VALUES + l->values + i] = hr_tensor_array_new(l->rows, l->dtype[i]).list;
+        v->shape[VALUES + l->values + i] = HR_SCALAR;
     }
 }
 
@@ -145,11 +161,11 @@ static void run_rows(row_loop *l, row_vars *v, hr_node *out)
     if (!hr_node_exists(v->last[0])) return;
     for (int i = 0; i < l->count; i++) {
         if (!l->lists) {
-            out[i] = v->last[1 + i];
+            out[i] = v->last[VALUES + i];
             continue;
         }
-        const hr_shape shape = l->values ? v->shape[1 + i] : l->shape[i];
-        const hr_tensor_array a = {v->last[1 + l->values + i], l->dtype[i], shape, false};
+        const hr_shape shape = l->values ? v->shape[VALUES + i] : l->shape[i];
+        const hr_tensor_array a = {v->last[VALUES + l->values + i], l->dtype[i], shape, false};
         out[i] = hr__tensor_array_rows(&a, l->known_rows);
     }
 }
@@ -184,20 +200,21 @@ void hr_map_loop_with(hr_loop_fn *fn, void *user, const hr_node *elems, int elem
 /* ---- fold and scan ---- */
 
 /* Values begin as the caller says, or as the first row that is taken, which is then a result, too. */
-static void begin_values(const row_loop *l, row_vars *v, const hr_node *initial, const hr_shape *shapes)
+static void begin_values(row_loop *l, row_vars *v, const hr_node *initial, const hr_shape *shapes)
 {
     const hr_node at =
         l->reverse ? hr_new_node(l->g, "Sub", HR_INPUTS(l->rows, number_node(l->g, 1))) : number_node(l->g, 0);
     for (int i = 0; i < l->values; i++) {
-        v->first[1 + i] = initial ? hr__captured(l->g, hr_node_value(hr__captured(l->g, initial[i])))
-                                  : hr_tensor_array_read(&l->in[i], at);
-        v->shape[1 + i] = shapes ? shapes[i] : hr_node_shape(v->first[1 + i]);
-        l->dtype[i] = hr_node_dtype(v->first[1 + i]);
+        const hr_node first = initial ? hr__captured(l->g, hr_node_value(hr__captured(l->g, initial[i])))
+                                      : hr_tensor_array_read(&l->in[i], at);
+        v->first[VALUES + i] = first;
+        v->shape[VALUES + i] = shapes ? shapes[i] : hr_node_shape(first);
+        l->dtype[i] = hr_node_dtype(first);
     }
     begin_vars(l, v, initial ? 0 : 1);
     for (int i = 0; !initial && i < l->lists; i++) {
-        const hr_tensor_array a = {.list = v->first[1 + l->values + i], .dtype = l->dtype[i]};
-        v->first[1 + l->values + i] = hr_tensor_array_write(&a, at, v->first[1 + i]).list;
+        const hr_tensor_array a = {.list = v->first[VALUES + l->values + i], .dtype = l->dtype[i]};
+        v->first[VALUES + l->values + i] = hr_tensor_array_write(&a, at, v->first[VALUES + i]).list;
     }
 }
 

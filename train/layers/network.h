@@ -313,6 +313,9 @@ typedef struct hr_rnn_opts {
     hr_regularizer kernel_regularizer, recurrent_regularizer, bias_regularizer; /* default: none */
     float recurrent_dropout; /* of states, the same places in all steps. With it each gate drops places of its own, of
                               * inputs, too */
+    /* TensorFlow is to derive the graph. An LSTM is then a BlockLSTM: of a BlockLSTMV2 TensorFlow takes the derivative of
+     * gates in another order. */
+    bool for_tensorflow;
 } hr_rnn_opts;
 /* Layers over the steps of x, float [n, steps, width], whose width is known; else "layers.shape". A masked step keeps
  * output and state as they are. Variables: "lstm/lstm_cell/kernel" [width, gates * units], "recurrent_kernel" [units,

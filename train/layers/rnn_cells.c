@@ -37,6 +37,14 @@ static hr_initializer lstm_first_bias(const hr_rnn_opts *opts)
     return opts->no_forget_bias ? hr_zeros() : ones;
 }
 
+/* Gates i, f, c, o in the order of BlockLSTM: i, c, f, o. */
+static hr_node old_order(hr_node x)
+{
+    hr_node gate[4];
+    hr__rnn_split(x, 4, gate);
+    return hr_concat((const hr_node[]){gate[0], gate[2], gate[1], gate[3]}, 4, -1);
+}
+
 /* BlockLSTMV2, where the activations are its own. */
 static bool lstm_whole(const hr__rnn *r, hr_node x, hr_node used, const hr_node *initial, hr_node *states)
 {
@@ -44,9 +52,18 @@ static bool lstm_whole(const hr__rnn *r, hr_node x, hr_node used, const hr_node 
     if (r->activation != hr_tanh_fn || r->gate != hr_sigmoid_fn || r->state_kept[0].graph) return false;
     const hr_node zero = hr_scalar(r->g, HR_FLOAT, 0);
     const hr_node none = hr_fill(hr_ints(r->g, &r->units, 1), zero), w[] = {r->kernel, r->recurrent};
-    const hr_node bias = r->bias.graph ? r->bias : hr_fill(hr_ints(r->g, (const int64_t[]){4 * r->units}, 1), zero);
-    const hr_node all = hr_new_node(
-        r->g, "BlockLSTMV2", HR_INPUTS(used, x, initial[1], initial[0], hr_concat(w, 2, 0), none, none, none, bias));
+    hr_node bias = r->bias.graph ? r->bias : hr_fill(hr_ints(r->g, (const int64_t[]){4 * r->units}, 1), zero);
+    hr_node weights = hr_concat(w, 2, 0);
+    if (r->opts->for_tensorflow) {
+        weights = old_order(weights);
+        bias = old_order(bias);
+    }
+    const hr_node in[] = {used, x, initial[1], initial[0], weights, none, none, none, bias};
+    enum { INPUTS = sizeof in / sizeof *in };
+    const hr_node all = r->opts->for_tensorflow
+                            ? hr_new_node(r->g, "BlockLSTM", .inputs = in, .input_count = INPUTS,
+                                          HR_ATTRS(HR_FLOAT_ATTR("cell_clip", -1), HR_FLOAT_ATTR("forget_bias", 0)))
+                            : hr_new_node(r->g, "BlockLSTMV2", .inputs = in, .input_count = INPUTS);
     states[0] = hr_node_output(all, OUTPUTS);
     states[1] = hr_node_output(all, CELLS);
     return true;

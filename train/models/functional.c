@@ -218,7 +218,9 @@ static hr_node model_call(hr_layer_call *c, void *config)
         return hr_layer_fail(c, "models.inputs", "expected %d inputs, got %d", inner->inputs.count, c->inputs);
     }
     for (int i = 0; i < c->inputs; i++) at[inner->inputs.at[i]] = (hr__at){c->input[i], c->mask[i]};
+    b->exporting = c->exported;
     const hr_status st = hr__body_replay(b, c->graph, inner->outputs.at, inner->outputs.count, c->training, at, &err);
+    b->exporting = false;
     c->outputs = inner->outputs.count;
     for (int i = 0; i < c->outputs && st == HR_OK; i++) {
         c->output[i] = at[inner->outputs.at[i]].node;

@@ -473,6 +473,7 @@ hr_node hr_layer_inner_with(hr_layer_call *c, const hr_layer *inner, const hr_no
                           .mask = o.masks ? o.masks : no_masks,
                           .training = c->training,
                           .frozen = c->frozen || inner->frozen_now,
+                          .exported = c->exported,
                           .direction = o.direction},
                  .owner = outer->owner,
                  .recording = outer->recording};
@@ -520,7 +521,8 @@ int hr__layer_place(hr_layer *layer, hr_graph *g, const hr__at *inputs, int coun
                           .input = nodes,
                           .mask = masks,
                           .training = training,
-                          .frozen = layer->frozen_now},
+                          .frozen = layer->frozen_now,
+                          .exported = layer->body && layer->body->exporting},
                  .owner = layer,
                  .recording = !layer->called && !layer->model};
     p.call.placing = &p;

@@ -51,6 +51,7 @@ typedef struct hr_layer_call {
     int outputs; /* set to 1 before the call */
     hr_node output[HR_MAX_LAYER_OUTPUTS];
     hr_node output_mask[HR_MAX_LAYER_OUTPUTS];
+    bool exported;                    /* the graph is for TensorFlow, which derives it if it trains the model further */
     struct hr_layer_placing *placing; /* for the library only */
 } hr_layer_call;
 

@@ -78,6 +78,7 @@ typedef struct hr__body {
     hr_graph *graph;     /* of predictions */
     hr_session *session; /* has the weights; made when it is first needed */
     int initialized;     /* variables of the graph that have their initial values */
+    bool exporting;      /* calls are made in a graph for TensorFlow */
 } hr__body;
 
 /* The name of a class in snake case, as Keras makes it; of at most size - 1 bytes. */

@@ -134,7 +134,10 @@ static hr_status forward_body(hr__saved_graph *s, hr_graph *body, bool training,
 {
     hr_model *m = s->m;
     for (int i = 0; i < m->inputs.count; i++) at[m->inputs.at[i]].node = function_input(m, body, i);
-    HR_TRY(hr__body_replay(m->body, s->g, m->outputs.at, m->outputs.count, training, at, err));
+    m->body->exporting = true;
+    const hr_status st = hr__body_replay(m->body, s->g, m->outputs.at, m->outputs.count, training, at, err);
+    m->body->exporting = false;
+    HR_TRY(st);
     HR_TRY(graph_status(body, err)); /* that of the graph around it comes with the end of the function */
     for (int i = 0; i < m->outputs.count; i++) result[(*results)++] = at[m->outputs.at[i]].node;
     HR_TRY(forward_cost(s, body, training, &result[*results], err));

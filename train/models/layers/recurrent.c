@@ -116,6 +116,7 @@ static hr_node recurrent_steps(hr_layer_call *c, const recurrent_config *r, cons
         .dropout = c->training ? o->dropout : 0,
         .recurrent_dropout = c->training ? o->recurrent_dropout : 0,
         .seed = o->seed,
+        .for_tensorflow = c->exported,
     };
     return r->fn(c->input[0], r->units, &n);
 }
