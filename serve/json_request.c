@@ -119,7 +119,7 @@ static uint16_t half_bits(float value, bool brain)
     if (size >= 65520) return sign | 0x7c00;
     int exponent;
     frexp(size, &exponent);
-    if (exponent < -13) exponent = -13; /* subnormal: multiples of 2^-24 */
+    if (size == 0 || exponent < -13) exponent = -13; /* subnormal: multiples of 2^-24 */
     const double unit = ldexp(1, exponent - 11);
     const uint32_t units = (uint32_t)rint(size / unit);
     return (uint16_t)(sign | (units + ((uint32_t)(exponent + 13) << 10)));

@@ -4,9 +4,7 @@
 #include <headrace/kernels.h>
 #include <headrace/saved_model.h>
 
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* A signature with the outputs that are wanted, prepared once for all runs. */
 typedef struct prepared {
@@ -156,19 +154,8 @@ static hr_status list_runnable(saved_servable *s, hr_error *err)
     return HR_OK;
 }
 
-static bool is_there(const char *folder, const char *name)
-{
-    char path[4096];
-    struct stat about;
-    return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && stat(path, &about) == 0;
-}
-
 static hr_status saved_load(const hr_servable_load *load, void **model, hr_error *err)
 {
-    if (is_there(load->path, "variables") && !is_there(load->path, "variables/variables.index"))
-        return hr_fail(err, HR_NOT_FOUND, "serve.half",
-                       "%s: expected variables/variables.index beside the variables; the copy is not complete",
-                       load->path);
     saved_servable *s = hr_calloc(1, sizeof *s);
     if (!s) return hr_no_memory(err, "a model");
     if (uv_rwlock_init(&s->lock) != 0 || uv_mutex_init(&s->any_shape_lock) != 0) {

@@ -118,28 +118,36 @@ it_speaks_tls_and_asks_for_a_key() {
     stop
 }
 
-it_serves_a_model_with_an_op_of_ones_own() {
-    [ -n "${OPS:-}" ] || return 0
+# `one_node MODEL OP`: version 1 of a model, y = OP(x), with its file alone.
+one_node() {
     local tensor='dtype: DT_FLOAT tensor_shape { dim { size: -1 } }'
-    mkdir -p zeroing/1
-    cat >zeroing/1/saved_model.pbtxt <<TEXT
+    mkdir -p "$1/1"
+    cat >"$1/1/saved_model.pbtxt" <<TEXT
 saved_model_schema_version: 1
 meta_graphs {
   meta_info_def { tags: "serve" }
   graph_def {
     node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
            attr { key: "shape" value { shape { dim { size: -1 } } } } }
-    node { name: "y" op: "ZeroOut" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "y" op: "$2" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
   }
   signature_def { key: "serving_default" value {
     inputs { key: "x" value { name: "x:0" $tensor } } outputs { key: "y" value { name: "y:0" $tensor } }
     method_name: "tensorflow/serving/predict" } }
 }
 TEXT
-    start serve --op_library="$OPS" --model_name=zeroing --model_base_path=zeroing --rest_api_port=0 --no_grpc \
-        --port_file=ports --enable_batching=false
+}
+# `serve_model NAME FLAGS...`: a SavedModel in the folder NAME.
+serve_model() {
+    start serve --model_name="$1" --model_base_path="$1" --rest_api_port=0 --no_grpc --port_file=ports "${@:2}"
     wait_until test -e ports
     url=http://127.0.0.1:$(sed 's/.*"rest": \([0-9]*\).*/\1/' ports)
+}
+
+it_serves_a_model_with_an_op_of_ones_own() {
+    [ -n "${OPS:-}" ] || return 0
+    one_node zeroing ZeroOut
+    serve_model zeroing --op_library="$OPS" --enable_batching=false
     ask /v1/models/zeroing:predict -d '{"instances": [3, 4, 5]}'
     ends_with 200
     prints '{"predictions":[3.0,0.0,0.0]}'
@@ -147,6 +155,16 @@ TEXT
     headrace serve --model_name=zeroing --model_base_path=zeroing --rest_api_port=0 --no_grpc
     ends_with 1
     says ZeroOut
+}
+
+it_serves_a_frozen_model_whose_folder_of_variables_is_empty() {
+    one_node frozen Neg
+    mkdir frozen/1/variables # as TensorFlow 1's builder makes it
+    serve_model frozen
+    ask /v1/models/frozen:predict -d '{"instances": [3, -4]}'
+    ends_with 200
+    prints '{"predictions":[-3.0,4.0]}'
+    stop
 }
 
 it_shows_its_page_in_a_browser() {

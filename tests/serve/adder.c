@@ -39,15 +39,22 @@ static const hr_meta_signature *adder_signature(const void *model, int i)
 {
     static const hr_meta_tensor x = {.key = "x", .name = "x:0", .dtype = HR_FLOAT, .shape = {1, {-1}}};
     static const hr_meta_tensor y = {.key = "y", .name = "y:0", .dtype = HR_FLOAT, .shape = {1, {-1}}};
-    static const hr_meta_signature signature = {"serving_default", "tensorflow/serving/predict", &x, &y, 1, 1};
+    static const hr_meta_tensor half = {.key = "x", .name = "half:0", .dtype = HR_HALF, .shape = {1, {-1}}};
+    static const hr_meta_signature signatures[] = {{"serving_default", "tensorflow/serving/predict", &x, &y, 1, 1},
+                                                   {"half", "tensorflow/serving/predict", &half, &half, 1, 1}};
     (void)model;
-    return i == 0 ? &signature : NULL;
+    return i < 2 ? &signatures[i] : NULL;
 }
 
 static hr_status adder_run(void *model, const hr_servable_run *run, hr_tensor *out, hr_error *err)
 {
     const hr_tensor *x = &run->inputs[0];
     const float *value = x->data;
+    if (run->signature == 1) {
+        HR_TRY(hr_tensor_new(&out[0], HR_HALF, x->shape, err));
+        memcpy(out[0].data, x->data, (size_t)x->count * sizeof(uint16_t));
+        return HR_OK;
+    }
     adder_runs++;
     int most = adder_most_rows;
     while ((int)x->count > most && !atomic_compare_exchange_weak(&adder_most_rows, &most, (int)x->count)) continue;

@@ -1,4 +1,5 @@
-/* A kind of model for tests of the server: y = x + what the file `plus` of the version's folder says. */
+/* A kind of model for tests of the server: y = x + what the file `plus` of the version's folder says.
+ * Its signature "half" gives numbers of float16 back as they are. */
 #ifndef ADDER_H
 #define ADDER_H
 

@@ -258,6 +258,19 @@ static void a_small_body_may_not_inflate_to_a_large_one(void **state)
     assert_true(hr_server_stop(server, 5));
 }
 
+static void numbers_for_float16_are_rounded_to_it(void **state)
+{
+    (void)state;
+    hr_server *server = ADDER_SERVER(.rest_threads = 1);
+    expect_post(hr_server_rest_port(server),
+                "{\"signature_name\": \"half\", \"instances\": "
+                "[0, -0.0, 1e-320, 1e-8, 6e-8, 6.1e-5, 0.1, 1, -65504, 65519, 65520, 1e9]}",
+                200,
+                "[0.0, -0.0, 0.0, 0.0, 5.96046448e-08, 6.09755516e-05, 0.0999755859, 1.0, -65504.0, 65504.0, "
+                "Infinity, Infinity");
+    assert_true(hr_server_stop(server, 1));
+}
+
 static void slow_clients_are_told_and_idle_ones_closed(void **state)
 {
     (void)state;
@@ -772,6 +785,7 @@ int main(void)
         cmocka_unit_test_setup(what_is_no_http_is_told_so, begin),
         cmocka_unit_test_setup(heads_bodies_and_depths_have_limits, begin),
         cmocka_unit_test_setup(a_small_body_may_not_inflate_to_a_large_one, begin),
+        cmocka_unit_test_setup(numbers_for_float16_are_rounded_to_it, begin),
         cmocka_unit_test_setup(slow_clients_are_told_and_idle_ones_closed, begin),
         cmocka_unit_test_setup(more_connections_than_allowed_are_refused, begin),
         cmocka_unit_test_setup(many_idle_connections_cost_little, begin),
