@@ -16,6 +16,7 @@ hr_status hr__serve_file(const char *path, char **text, size_t *size, hr_error *
     char piece[4096];
     size_t got;
     FILE *f = fopen(path, "rb");
+    *text = NULL;
     if (!f) return hr_fail(err, HR_NOT_FOUND, "serve.file", "%s: %s", path, strerror(errno));
     while ((got = fread(piece, 1, sizeof piece, f)) > 0 && all.size < 64 << 20) hr__text_bytes(&all, piece, got);
     const bool failed = ferror(f);

@@ -231,6 +231,15 @@ static void compare_folder(hr__model *m, hr__found *found, int count)
     m->looked = true;
 }
 
+/* Nothing will be loaded: the folder has no version that the policy wants. */
+static void tell_of_none(hr__model *m)
+{
+    for (int i = 0; i < m->found_count; i++)
+        if (policy_wants(m, m->found[i].number, 0)) return;
+    snprintf(m->trouble, sizeof m->trouble, "No versions of servable %s%s found under base path %s", m->config.name,
+             m->found_count > 0 ? " that its policy wants" : "", m->config.base_path);
+}
+
 static void model_trouble(hr__model *m, const hr_error *err)
 {
     if (strncmp(m->trouble, err->text, sizeof m->trouble - 1) == 0) return;
@@ -261,9 +270,7 @@ static void look_at_folders(hr__models *models)
         }
         m->trouble[0] = 0;
         compare_folder(m, found, count);
-        if (m->wanted && count == 0)
-            snprintf(m->trouble, sizeof m->trouble, "No versions of servable %s found under base path %s",
-                     m->config.name, m->config.base_path);
+        if (m->wanted) tell_of_none(m);
     }
 }
 

@@ -116,28 +116,39 @@ static hr_status first_models(hr_server *server, hr_error *err)
     return fault_as_error(&fault, "serve.model", err);
 }
 
-/* Reads the config again when it has changed. */
+/* Takes the config if it has changed, and again and again if that fails: a label's version may come later. */
+static hr_status look_at_config(hr_server *server, hr_error *err)
+{
+    char *text;
+    size_t size;
+    hr__fault fault = {0};
+    HR_TRY(read_config_file(server, &text, &size, err));
+    const uint64_t print = hr_fingerprint64(text, size);
+    hr_status st = HR_OK;
+    if (print != server->config_print) {
+        hr__server_reload(server, (hr_view){text, (int64_t)size}, true, &fault);
+        st = fault_as_error(&fault, "serve.config", err);
+        server->config_print = st == HR_OK ? print : 0;
+    }
+    hr_free(text);
+    return st;
+}
+
 static void config_thread(void *user)
 {
     hr_server *server = user;
     const uint64_t every = (uint64_t)(server->opts.model_config_file_poll_wait_seconds * 1e9);
+    hr_error err = {0};
+    uint64_t said = 0; /* each trouble is told once */
     uv_mutex_lock(&server->lock);
     while (!server->stop) {
         uv_cond_timedwait(&server->stopped, &server->lock, every);
         if (server->stop) break;
         uv_mutex_unlock(&server->lock);
-        char *text;
-        size_t size;
-        hr_error err = {0};
-        hr__fault fault = {0};
-        hr_status st = read_config_file(server, &text, &size, &err);
-        if (st == HR_OK && hr_fingerprint64(text, size) != server->config_print) {
-            server->config_print = hr_fingerprint64(text, size);
-            hr__server_reload(server, (hr_view){text, (int64_t)size}, true, &fault);
-            st = fault_as_error(&fault, "serve.config", &err);
-        }
-        if (st != HR_OK) hr_log_message(HR_WARNING, "%s: %s", server->opts.model_config_file, err.text);
-        hr_free(text);
+        const hr_status st = look_at_config(server, &err);
+        const uint64_t trouble = st == HR_OK ? 0 : hr_fingerprint64(err.text, strlen(err.text));
+        if (trouble && trouble != said) hr_log_message(HR_WARNING, "%s: %s", server->opts.model_config_file, err.text);
+        said = trouble;
         uv_mutex_lock(&server->lock);
     }
     uv_mutex_unlock(&server->lock);

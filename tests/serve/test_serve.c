@@ -597,6 +597,44 @@ static void configs_are_read_again_and_labels_move(void **state)
     assert_int_equal(adder_loaded, 0);
 }
 
+/* Asks by a label; waits, for a minute at most, until the answer has that part. */
+static void wait_for_label(int port, const char *label, const char *part)
+{
+    char target[100];
+    snprintf(target, sizeof target, "/v1/models/adder/labels/%s:predict", label);
+    for (int i = 0; i < 6000; i++) {
+        client_answer a = client_ask(port, "POST", target, NULL, "{\"instances\": [1]}", 18);
+        const bool there = a.body && strstr(a.body, part);
+        client_answer_clear(&a);
+        if (there) return;
+        uv_sleep(10);
+    }
+    fail_msg("%s: expected that \"%s\" comes", target, part);
+}
+
+static void a_config_that_is_away_or_ahead_is_read_again(void **state)
+{
+    (void)state;
+    write_config("adder", "all {}", "");
+    hr_server *server =
+        ADDER_SERVER(.rest_threads = 1, .model_config_file = "models", .model_config_file_poll_wait_seconds = 0.02);
+    const int port = hr_server_rest_port(server);
+    assert_int_equal(remove("models"), 0);
+    uv_sleep(200); /* several looks */
+    expect_post(port, "{\"instances\": [1]}", 200, "[2.0");
+    write_config("adder", "all {}", "version_labels { key: \"next\" value: 2 }");
+    uv_sleep(200);
+    wait_for_label(port, "next", "Unrecognized servable version label: next");
+    adder_version("adder", 2, 2);
+    wait_for_label(port, "next", "[3.0");
+    write_config("adder", "specific { versions: 9 }", "");
+    wait_for(port, "/v1/models/adder/versions/2", "END");
+    write_config("adder", "specific { versions: 1 }", "");
+    wait_for(port, "/v1/models/adder/versions/1", "AVAILABLE");
+    expect_post(port, "{\"instances\": [1]}", 200, "[2.0");
+    assert_true(hr_server_stop(server, 5));
+}
+
 /* ---- logs ---- */
 
 static void metrics_count_what_was_asked(void **state)
@@ -798,6 +836,7 @@ int main(void)
         cmocka_unit_test_setup(versions_change_under_load_without_a_failed_request, begin),
         cmocka_unit_test_setup(a_version_that_fails_to_load_is_tried_when_it_changes, begin),
         cmocka_unit_test_setup(configs_are_read_again_and_labels_move, begin),
+        cmocka_unit_test_setup(a_config_that_is_away_or_ahead_is_read_again, begin),
         cmocka_unit_test_setup(metrics_count_what_was_asked, begin),
         cmocka_unit_test_setup(logged_requests_warm_up_a_version, begin),
 #if defined(HR_TEST_GRPC) && !defined(__SANITIZE_THREAD__)
