@@ -1,6 +1,7 @@
 /* SavedModels as servables: the platform "tensorflow". */
 #include "base/hash_map.h"
 #include "serve/internal.h"
+#include <headrace/control_flow.h>
 #include <headrace/kernels.h>
 #include <headrace/saved_model.h>
 
@@ -50,70 +51,85 @@ static void saved_unload(void *model)
 /* ---- what Examples are to have ---- */
 
 /* Adds the type of each name of a constant, whose outputs of the parser begin at `output`. */
-static hr_status add_features(saved_servable *s, hr__map *to, hr_node names, hr_node parser, int output, int *count,
-                              hr_error *err)
+static hr_status add_features(hr__map *to, hr_node names, hr_node parser, int output, int *count, hr_error *err)
 {
-    hr_tensor value = {0};
-    HR_TRY(hr_session_run(hr_saved_model_session(s->model), NULL, 0, &names, 1, &value, err));
+    const hr_tensor *value = hr_node_constant(names);
     hr_status st = HR_OK;
-    *count = value.dtype == HR_STRING ? (int)value.count : 0;
+    *count = value && value->dtype == HR_STRING ? (int)value->count : 0;
     for (int i = 0; i < *count && st == HR_OK; i++) {
-        const hr_view key = ((const hr_view *)value.data)[i];
+        const hr_view key = ((const hr_view *)value->data)[i];
         st = hr__map_set(to, key.data, (size_t)key.size, hr_node_dtype(hr_node_output(parser, output + i)), err);
     }
-    hr_tensor_clear(&value);
     return st;
 }
 
 /* ParseExampleV2(serialized, names, sparse_keys, dense_keys, ragged_keys, defaults...) gives the indices, values and
  * shapes of sparse features, then the dense ones. */
-static hr_status add_parser(saved_servable *s, hr__map *to, hr_node parser, hr_error *err)
+static hr_status add_parser(hr__map *to, hr_node parser, hr_error *err)
 {
     int sparse = 0, dense;
     hr__map passed = {0};
-    hr_status st = add_features(s, &passed, hr_node_input(parser, 2), parser, 0, &sparse, err);
+    hr_status st = add_features(&passed, hr_node_input(parser, 2), parser, 0, &sparse, err);
     hr__map_free(&passed);
-    if (st == HR_OK) st = add_features(s, to, hr_node_input(parser, 2), parser, sparse, &sparse, err);
-    if (st == HR_OK) st = add_features(s, to, hr_node_input(parser, 3), parser, 3 * sparse, &dense, err);
+    if (st == HR_OK) st = add_features(to, hr_node_input(parser, 2), parser, sparse, &sparse, err);
+    if (st == HR_OK) st = add_features(to, hr_node_input(parser, 3), parser, 3 * sparse, &dense, err);
     return st;
 }
 
 /* ParseExample(serialized, names, sparse_keys..., dense_keys..., defaults...): each key is an input of its own. It
  * gives three outputs a sparse key and one a dense key, and takes one input a sparse key, two a dense one. */
-static hr_status add_old_parser(saved_servable *s, hr__map *to, hr_node parser, hr_error *err)
+static hr_status add_old_parser(hr__map *to, hr_node parser, hr_error *err)
 {
     const int inputs = hr_node_inputs(parser) - 2, outputs = hr_node_outputs(parser);
     const int sparse = (2 * outputs - inputs) / 5, dense = outputs - 3 * sparse;
     int one;
     for (int i = 0; i < sparse + dense; i++) {
         const int output = i < sparse ? sparse + i : 3 * sparse + i - sparse;
-        HR_TRY(add_features(s, to, hr_node_input(parser, 2 + i), parser, output, &one, err));
+        HR_TRY(add_features(to, hr_node_input(parser, 2 + i), parser, output, &one, err));
     }
     return HR_OK;
 }
 
-static bool reads_node(hr_node reader, hr_node node)
+/* A search for the parsers that read what is fed. Calls are followed, as far as TensorFlow 2 nests them. */
+typedef struct parser_search {
+    hr__map *to;
+    hr_graph *graph; /* whose library has the functions */
+    int calls_left;  /* a stranger's functions may call each other in circles */
+} parser_search;
+
+static void look_at_reader(parser_search *s, hr_node reader, int input);
+
+static void find_parsers(parser_search *s, hr_graph *g, hr_node fed)
 {
-    const hr_node from = hr_node_inputs(reader) > 0 ? hr_node_input(reader, 0) : (hr_node){0};
-    return hr_node_exists(from) && strcmp(hr_node_name(from), hr_node_name(node)) == 0;
+    for (int32_t id = 0; hr_node_exists(fed) && id < hr_graph_size(g); id++) {
+        const hr_node node = {g, id, 0};
+        for (int i = 0; i < hr_node_inputs(node); i++) {
+            const hr_node from = hr_node_input(node, i);
+            if (hr_node_exists(from) && strcmp(hr_node_name(from), hr_node_name(fed)) == 0) look_at_reader(s, node, i);
+        }
+    }
 }
 
-/* What the parsers of a signature's Examples ask for. A parser whose names are no constants says nothing. */
+/* A parser whose names are no constants says nothing. */
+static void look_at_reader(parser_search *s, hr_node reader, int input)
+{
+    const char *op = hr_node_op(reader);
+    if (input == 0 && strcmp(op, "ParseExampleV2") == 0) add_parser(s->to, reader, NULL);
+    if (input == 0 && strcmp(op, "ParseExample") == 0) add_old_parser(s->to, reader, NULL);
+    if (strcmp(op, "PartitionedCall") != 0 && strcmp(op, "StatefulPartitionedCall") != 0) return;
+    const hr_function *f = hr_function_named(s->graph, hr_attr_func(reader, "f"));
+    if (f && input < hr_function_inputs(f) && s->calls_left-- > 0)
+        find_parsers(s, hr_function_graph(f), hr_function_input_at(f, input));
+}
+
+/* What the parsers of a signature's Examples ask for. */
 static void find_features(saved_servable *s, int signature)
 {
     const hr_meta_signature *said = s->signatures[signature];
     hr_graph *g = hr_saved_model_graph(s->model);
+    parser_search search = {&s->features[signature], g, 64};
     if (said->input_count != 1 || said->inputs[0].dtype != HR_STRING || !said->inputs[0].name) return;
-    const hr_node fed = hr_graph_node(g, said->inputs[0].name);
-    for (int32_t id = 0; hr_node_exists(fed) && id < hr_graph_size(g); id++) {
-        const hr_node node = {g, id, 0};
-        const char *op = hr_node_op(node);
-        if (strncmp(op, "ParseExample", 12) != 0 || !reads_node(node, fed)) continue;
-        if (strcmp(op, "ParseExampleV2") == 0)
-            add_parser(s, &s->features[signature], node, NULL);
-        else
-            add_old_parser(s, &s->features[signature], node, NULL);
-    }
+    find_parsers(&search, g, hr_graph_node(g, said->inputs[0].name));
 }
 
 static hr_status find_all_features(saved_servable *s, hr_error *err)

@@ -167,6 +167,47 @@ it_serves_a_frozen_model_whose_folder_of_variables_is_empty() {
     stop
 }
 
+it_takes_whole_numbers_for_float_features_of_parsers_in_functions() {
+    local strings='attr { key: "dtype" value { type: DT_STRING } }'
+    mkdir -p parser/1
+    cat >parser/1/saved_model.pbtxt <<TEXT
+saved_model_schema_version: 1
+meta_graphs {
+  meta_info_def { tags: "serve" }
+  graph_def {
+    node { name: "x" op: "Placeholder" $strings attr { key: "shape" value { shape { dim { size: -1 } } } } }
+    node { name: "y" op: "PartitionedCall" input: "x"
+           attr { key: "Tin" value { list { type: DT_STRING } } } attr { key: "Tout" value { list { type: DT_FLOAT } } }
+           attr { key: "f" value { func { name: "parse" } } } }
+    library { function {
+      signature { name: "parse" input_arg { name: "x" type: DT_STRING } output_arg { name: "a" type: DT_FLOAT } }
+      node_def { name: "none" op: "Const" $strings
+                 attr { key: "value" value { tensor { dtype: DT_STRING tensor_shape { dim { size: 0 } } } } } }
+      node_def { name: "keys" op: "Const" $strings attr { key: "value" value {
+                 tensor { dtype: DT_STRING tensor_shape { dim { size: 1 } } string_val: "a" } } } }
+      node_def { name: "default" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "value" value {
+                 tensor { dtype: DT_FLOAT tensor_shape { dim { size: 0 } } } } } }
+      node_def { name: "parser" op: "ParseExampleV2" input: "x" input: "none:output:0" input: "none:output:0"
+                 input: "keys:output:0" input: "none:output:0" input: "default:output:0"
+                 attr { key: "Tdense" value { list { type: DT_FLOAT } } } attr { key: "num_sparse" value { i: 0 } }
+                 attr { key: "sparse_types" value { list { } } } attr { key: "ragged_value_types" value { list { } } }
+                 attr { key: "ragged_split_types" value { list { } } }
+                 attr { key: "dense_shapes" value { list { shape { } } } } }
+      ret { key: "a" value: "parser:dense_values:0" } } }
+  }
+  signature_def { key: "serving_default" value {
+    inputs { key: "inputs" value { name: "x:0" dtype: DT_STRING tensor_shape { dim { size: -1 } } } }
+    outputs { key: "outputs" value { name: "y:0" dtype: DT_FLOAT tensor_shape { dim { size: -1 } } } }
+    method_name: "tensorflow/serving/regress" } }
+}
+TEXT
+    serve_model parser
+    ask /v1/models/parser:regress -d '{"examples": [{"a": 2.5}, {"a": 3}]}'
+    ends_with 200
+    prints '{"results":[2.5,3.0]}'
+    stop
+}
+
 it_shows_its_page_in_a_browser() {
     command -v chromium >/dev/null || return 0
     words 1 cat 7
