@@ -7,8 +7,8 @@
 typedef struct combining {
     hr_rewrite *r;
     hr_node gather; /* of the table: its place in the order is the lookup's if it reads a variable */
-    hr_node table, ids, segments, weights; /* segments, weights: no node if there are none */
-    bool *done;                            /* by node: a gather that a lookup stands for */
+    hr_node table, ids, segments, weights, count; /* those after ids: no node if there are none */
+    bool *done;                                   /* by node: a gather that a lookup stands for */
 } combining;
 
 static const hr_node nothing = {0};
@@ -160,11 +160,17 @@ static const char *find_combination(combining *c, hr_node node)
 {
     static const struct {
         const char *op, *combiner;
-    } sparse[] = {{"SparseSegmentSum", "sum"}, {"SparseSegmentMean", "mean"}, {"SparseSegmentSqrtN", "sqrtn"}};
+    } sparse[] = {{"SparseSegmentSum", "sum"},
+                  {"SparseSegmentMean", "mean"},
+                  {"SparseSegmentSqrtN", "sqrtn"},
+                  {"SparseSegmentSumWithNumSegments", "sum"},
+                  {"SparseSegmentMeanWithNumSegments", "mean"},
+                  {"SparseSegmentSqrtNWithNumSegments", "sqrtn"}};
     hr_node column;
     for (size_t i = 0; i < sizeof sparse / sizeof *sparse; i++) {
         if (!hr_node_is(node, sparse[i].op)) continue;
         c->segments = through_cast(c, combine_input(c, node, 2));
+        if (hr_node_inputs(node) == 4) c->count = combine_input(c, node, 3);
         return through_unique(c, combine_input(c, node, 0), combine_input(c, node, 1)) ? sparse[i].combiner : NULL;
     }
     if (hr_node_is(node, "DivNoNan")) return find_weighted_mean(c, node);
@@ -188,17 +194,19 @@ static hr_status combine_node(combining *c, hr_node node, const char *combiner, 
 {
     const bool resource = hr_node_is(c->gather, "ResourceGather");
     if (c->done[c->gather.id]) return HR_OK; /* as what is within a mean */
-    hr_node inputs[4] = {c->table, c->ids};
+    hr_node inputs[5] = {c->table, c->ids};
     int count = 2;
     if (c->segments.graph) inputs[count++] = c->segments;
     if (c->weights.graph) inputs[count++] = c->weights;
-    if (resource && !(may_stand_at(c, c->ids) && may_stand_at(c, c->segments) && may_stand_at(c, c->weights)))
+    if (c->count.graph) inputs[count++] = c->count;
+    if (resource && !(may_stand_at(c, c->ids) && may_stand_at(c, c->segments) && may_stand_at(c, c->weights) &&
+                      may_stand_at(c, c->count)))
         return HR_OK;
     const hr_node made =
         hr_new_node(hr_rewrite_graph(c->r), resource ? "Headrace>ResourceGatherCombine" : "Headrace>GatherCombine",
                     .name = hr_node_name(node), .inputs = inputs, .input_count = count,
                     HR_ATTRS(HR_STRING_ATTR("combiner", combiner), HR_INT_ATTR("S", c->segments.graph != NULL),
-                             HR_INT_ATTR("W", c->weights.graph != NULL)));
+                             HR_INT_ATTR("W", c->weights.graph != NULL), HR_INT_ATTR("N", c->count.graph != NULL)));
     if (!hr_node_exists(made)) return HR_OK; /* the error is the graph's */
     c->done[c->gather.id] = true;
     if (resource) HR_TRY(hr_rewrite_replace(c->r, hr_target(c->gather), made, err));

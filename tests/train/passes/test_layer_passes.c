@@ -234,6 +234,37 @@ static void rows_with_weights_are_combined(void **state)
     assert_combined(l.feeds, 4, y);
 }
 
+/* As lookups of exported graphs: with how many segments there are, of which the last ones may have no ids. */
+static void rows_of_a_number_of_segments_are_combined(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"SparseSegmentSumWithNumSegments", "SparseSegmentMeanWithNumSegments",
+                                      "SparseSegmentSqrtNWithNumSegments"};
+    hr_error err;
+    hr_tensor out;
+    lookup_inputs l = make_lookup();
+    int64_t segments = 6;
+    const hr_node count = hr_placeholder(g, HR_INT64, HR_SCALAR);
+    hr_feed feeds[4] = {l.feeds[0], l.feeds[1], l.feeds[2], {count, hr_tensor_of(HR_INT64, HR_SCALAR, &segments)}};
+    hr_node y[3];
+    for (int i = 0; i < 3; i++) {
+        const hr_node unique = hr_new_node(g, "Unique", HR_INPUTS(l.ids));
+        y[i] = hr_new_node(g, ops[i],
+                           HR_INPUTS(hr_gather(l.table, unique, 0), hr_node_output(unique, 1), l.segments, count));
+        assert_combined(feeds, 4, y[i]);
+    }
+    segments = 2; /* the last id is of segment 2 */
+    for (int with = 0; with < 2; with++) {
+        hr_session *s = hr_session_new(g, .passes = with ? "gather_combine" : "none");
+        assert_int_equal(hr_session_run(s, feeds, 4, y, 1, &out, &err), HR_INVALID_ARGUMENT);
+        hr_session_free(s);
+    }
+    segments = 0;
+    feeds[1].value.shape = feeds[2].value.shape = HR_SHAPE(0);
+    feeds[1].value.count = feeds[2].value.count = 0;
+    assert_combined(feeds, 4, y[1]);
+}
+
 /* As tf.nn.embedding_lookup_sparse writes it. The variable is read before it changes. */
 static void a_lookup_of_unique_ids_reads_where_the_gather_stood(void **state)
 {
@@ -429,6 +460,7 @@ int main(void)
         ON_A_GRAPH(an_error_of_a_layer_names_its_line),
         ON_A_GRAPH(fused_nodes_of_files_say_what_they_fuse),
         ON_A_GRAPH(rows_that_are_combined_are_not_gathered),
+        ON_A_GRAPH(rows_of_a_number_of_segments_are_combined),
         ON_A_GRAPH(rows_with_weights_are_combined),
         ON_A_GRAPH(a_lookup_of_unique_ids_reads_where_the_gather_stood),
         ON_A_GRAPH(rows_that_others_need_are_gathered),

@@ -9,7 +9,7 @@ typedef enum combine_by { COMBINE_SUM, COMBINE_MEAN, COMBINE_SQRTN } combine_by;
 
 typedef struct combine_state {
     combine_by by;
-    bool by_segment;
+    bool by_segment, has_count; /* has_count: the last input says how many segments there are */
 } combine_state;
 
 static hr_status combine_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
@@ -21,6 +21,7 @@ static hr_status combine_prepare(hr_node node, hr_session *session, void *state,
               : strcmp(by, "sum") == 0 ? COMBINE_SUM
                                        : COMBINE_SQRTN,
         .by_segment = hr_attr_int(node, "S") > 0,
+        .has_count = hr_attr_int(node, "N") > 0,
     };
     return HR_OK;
 }
@@ -52,6 +53,7 @@ static void combine_row(const combine_work *w, int64_t first, int64_t last, floa
     if (w->by == COMBINE_SUM || (w->begins && first == last)) return;
     if (!w->weights) norm = (float)(last - first);
     if (w->by == COMBINE_SQRTN) norm = sqrtf(norm);
+    if (norm == 1) return;
     for (int64_t j = 0; j < w->width; j++) to[j] = w->weights && norm == 0 ? 0 : to[j] / norm;
 }
 
@@ -108,31 +110,44 @@ static const int64_t *combine_begins(hr_kernel *k, const hr_tensor *segments, in
     return begins;
 }
 
+/* How many segments there are: those up to the last one that is there, or `count`, of which it is one. */
+static hr_status combine_segments(const hr_tensor *segments, const hr_tensor *count, int64_t *rows, hr_error *err)
+{
+    *rows = 0;
+    if (segments->count) HR_TRY(hr_dim_add(hr_int_at(segments, segments->count - 1), 1, rows, err));
+    if (!count) return HR_OK;
+    const int64_t wanted = count->count == 1 ? hr_int_at(count, 0) : -1;
+    if (wanted < *rows)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected segment ids below num_segments");
+    *rows = wanted;
+    return HR_OK;
+}
+
 /* Of a result with one row for each segment, or for each list of ids. */
-static hr_status combine_result(const hr_tensor *table, const hr_tensor *ids, const hr_tensor *segments, hr_shape *out,
-                                hr_error *err)
+static hr_status combine_result(const hr_tensor *table, const hr_tensor *ids, const hr_tensor *segments,
+                                const hr_tensor *count, hr_shape *out, hr_error *err)
 {
     if (table->dtype != HR_FLOAT || table->shape.rank < 1 || ids->shape.rank < 1 ||
         table->shape.rank + ids->shape.rank - 2 + (segments != NULL) > HR_MAX_RANK)
         return combine_refuse(err, "rows of float32 and ids that go together");
     *out = segments ? HR_SHAPE(0) : ids->shape;
     if (!segments) out->rank--;
-    if (segments && segments->count)
-        HR_TRY(hr_dim_add(hr_int_at(segments, segments->count - 1), 1, &out->dims[0], err));
-    return HR_OK;
+    return segments ? combine_segments(segments, count, &out->dims[0], err) : HR_OK;
 }
 
 static hr_status combine_table(hr_kernel *k, const hr_tensor *table, hr_error *err)
 {
     const combine_state *st = k->state;
     const hr_tensor *ids = k->input[1], *segments = st->by_segment ? k->input[2] : NULL;
-    const hr_tensor *weights = k->inputs > 2 + st->by_segment ? k->input[2 + st->by_segment] : NULL;
+    const hr_tensor *count = st->has_count ? k->input[k->inputs - 1] : NULL;
+    const bool has_weights = k->inputs - st->has_count > 2 + st->by_segment;
+    const hr_tensor *weights = has_weights ? k->input[2 + st->by_segment] : NULL;
     combine_work w = {.table = table->data, .ids = ids, .width = 1, .by = st->by};
     hr_shape shape;
     hr_tensor *out;
     int64_t items;
     HR_TRY(combine_items(&w, segments, weights, &items, err));
-    HR_TRY(combine_result(table, ids, segments, &shape, err));
+    HR_TRY(combine_result(table, ids, segments, count, &shape, err));
     HR_TRY(combine_check(table, ids, segments, err));
     const int64_t rows = hr_shape_count(shape);
     for (int i = 1; i < table->shape.rank; i++) {
@@ -176,10 +191,12 @@ static hr_status combine_shape(hr_infer *s, hr_error *err)
 
 #define GATHER_COMBINE(NAME, INPUT, ATTRS, TRAITS, COMPUTE)                                                            \
     {                                                                                                                  \
-        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = INPUT ", ids:Tids, segments:S*Tsegments, weights:W*float",   \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME,                                                                        \
+        .inputs = INPUT ", ids:Tids, segments:S*Tsegments, weights:W*float, count:N*Tcount",                           \
         .outputs = "output:float",                                                                                     \
-        .attrs = ATTRS "Tids: type in {int32,int64}; Tsegments: type in {int32,int64} = int32; S: int >= 0; "          \
-                       "W: int >= 0; combiner: string in {sum,mean,sqrtn}",                                            \
+        .attrs = ATTRS "Tids: type in {int32,int64}; Tsegments: type in {int32,int64} = int32; "                       \
+                       "Tcount: type in {int32,int64} = int32; S: int >= 0; W: int >= 0; N: int >= 0 = 0; combiner: "  \
+                       "string in {sum,mean,sqrtn}",                                                                   \
         .traits = TRAITS, .state_size = sizeof(combine_state), .shape = combine_shape, .prepare = combine_prepare,     \
         .compute = COMPUTE,                                                                                            \
     }
