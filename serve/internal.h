@@ -31,6 +31,10 @@ typedef struct hr__pool_memory {
 void *hr__memory_take(hr__pool_memory *memory, size_t size); /* aligned to 16; NULL: no memory */
 void hr__memory_free(hr__pool_memory *memory);
 
+/* A TensorProto of just a type, a shape and string_val: gives *out, whose strings are views into `message`. False: it is
+ * another one, or there is no memory; hr_tensor_import says what it is. */
+bool hr__borrow_strings(hr_view message, hr__pool_memory *memory, hr_tensor *out);
+
 uint64_t hr__serve_now(void); /* nanoseconds, monotonic */
 /* For each thread that writes to clients or pipes: one that has gone is an error of the write, and no signal. */
 void hr__no_broken_pipes(void);

@@ -24,6 +24,14 @@ static hr_status read_request(hr__rpc *rpc, const ProtobufCMessageDescriptor *ty
     return HR_OK;
 }
 
+/* The same, freed with the rpc. */
+static hr_status read_kept_request(hr__rpc *rpc, const ProtobufCMessageDescriptor *type, hr_view bytes, void *out)
+{
+    HR_TRY(read_request(rpc, type, bytes, &rpc->request));
+    memcpy(out, &rpc->request, sizeof rpc->request);
+    return HR_OK;
+}
+
 static hr_view view_of(const char *text) { return (hr_view){text, (int64_t)strlen(text)}; }
 
 static hr_status read_spec(hr__rpc *rpc, const proto_spec *p, hr__model_spec *spec)
@@ -183,7 +191,7 @@ static hr_status read_inputs(hr__call *call, const proto_predict *p)
         const hr_view bytes = {(const char *)p->inputs[i]->value.data, (int64_t)p->inputs[i]->value.len};
         int number = 0;
         while (strcmp(said->inputs[number].key, p->inputs[i]->key) != 0) number++;
-        if (hr_tensor_import(bytes, &read, NULL) != HR_OK)
+        if (!hr__borrow_strings(bytes, &call->memory, &read) && hr_tensor_import(bytes, &read, NULL) != HR_OK)
             return hr__fault_set(&call->fault, HR_INVALID_ARGUMENT, "tensor parsing error: %s",
                                  said->inputs[number].key);
         hr_tensor_clear(&call->inputs[number]); /* of two of one name the last counts */
@@ -238,28 +246,28 @@ static hr_status begin_predict(hr__rpc *rpc, hr_view request)
 {
     proto_predict *p = NULL;
     hr__model_spec spec;
-    HR_TRY(read_request(rpc, &headrace__serve__predict_request__descriptor, request, &p));
-    hr_status st = read_spec(rpc, p->model_spec, &spec);
-    if (st == HR_OK) st = make_calls(rpc, 1);
-    if (st == HR_OK) st = hold_version(rpc, rpc->calls, &spec);
-    if (st == HR_OK && predict_call(rpc->calls, &spec, p) != HR_OK) st = call_failed(rpc, rpc->calls);
-    hr__message_free(&p->base);
-    return st;
+    HR_TRY(read_kept_request(rpc, &headrace__serve__predict_request__descriptor, request, &p));
+    HR_TRY(read_spec(rpc, p->model_spec, &spec));
+    HR_TRY(make_calls(rpc, 1));
+    HR_TRY(hold_version(rpc, rpc->calls, &spec));
+    return predict_call(rpc->calls, &spec, p) == HR_OK ? HR_OK : call_failed(rpc, rpc->calls);
 }
 
 /* ---- classify, regress, several at once ---- */
 
 static hr_view bytes_of(const ProtobufCBinaryData *b) { return (hr_view){(const char *)b->data, (int64_t)b->len}; }
 
-static hr_status copy_examples(hr__call *call, const ProtobufCBinaryData *all, size_t count, hr_view context)
+/* Each after the context. Without one they stay where they are. */
+static hr_status take_examples(hr__call *call, const ProtobufCBinaryData *all, size_t count, hr_view context)
 {
     call->examples = hr__memory_take(&call->memory, (count + 1) * sizeof *call->examples);
     if (!call->examples) return hr__fault_set(&call->fault, HR_RESOURCE_EXHAUSTED, "no memory for the request");
     for (size_t i = 0; i < count; i++) {
-        const hr_view own = bytes_of(&all[i]);
+        const hr_view own = call->examples[i] = bytes_of(&all[i]);
+        if (context.size == 0) continue;
         char *both = hr__memory_take(&call->memory, (size_t)(own.size + context.size));
         if (!both) return hr__fault_set(&call->fault, HR_RESOURCE_EXHAUSTED, "no memory for the request");
-        if (context.size) memcpy(both, context.data, (size_t)context.size);
+        memcpy(both, context.data, (size_t)context.size);
         if (own.size) memcpy(both + context.size, own.data, (size_t)own.size);
         call->examples[i] = (hr_view){both, own.size + context.size};
     }
@@ -281,7 +289,7 @@ static hr_status read_examples(hr__call *call, const proto_input *input)
         count = input->example_list_with_context->n_examples;
         context = bytes_of(&input->example_list_with_context->context);
     }
-    return copy_examples(call, all, count, context);
+    return take_examples(call, all, count, context);
 }
 
 /* After the signature is known to be good. */
@@ -298,14 +306,12 @@ static hr_status begin_examples(hr__rpc *rpc, hr_view request, hr__api api)
 {
     Headrace__Serve__ClassificationRequest *p = NULL;
     hr__model_spec spec;
-    HR_TRY(read_request(rpc, &headrace__serve__classification_request__descriptor, request, &p));
-    hr_status st = read_spec(rpc, p->model_spec, &spec);
-    if (st == HR_OK) st = make_calls(rpc, 1);
-    if (st == HR_OK) st = hold_version(rpc, rpc->calls, &spec);
-    if (st == HR_OK && examples_call(rpc->calls, api, spec.signature, p->input) != HR_OK)
-        st = call_failed(rpc, rpc->calls);
-    hr__message_free(&p->base);
-    return st;
+    HR_TRY(read_kept_request(rpc, &headrace__serve__classification_request__descriptor, request, &p));
+    HR_TRY(read_spec(rpc, p->model_spec, &spec));
+    HR_TRY(make_calls(rpc, 1));
+    HR_TRY(hold_version(rpc, rpc->calls, &spec));
+    if (examples_call(rpc->calls, api, spec.signature, p->input) == HR_OK) return HR_OK;
+    return call_failed(rpc, rpc->calls);
 }
 
 static hr_status begin_classify(hr__rpc *rpc, hr_view request)
@@ -367,13 +373,12 @@ static hr_status begin_task(hr__rpc *rpc, const proto_multi *p, size_t i)
 static hr_status begin_multi(hr__rpc *rpc, hr_view request)
 {
     proto_multi *p = NULL;
-    HR_TRY(read_request(rpc, &headrace__serve__multi_inference_request__descriptor, request, &p));
+    HR_TRY(read_kept_request(rpc, &headrace__serve__multi_inference_request__descriptor, request, &p));
     hr_status st = HR_OK;
     if (p->n_tasks == 0) st = hr__fault_set(&rpc->fault, HR_INVALID_ARGUMENT, "ModelSpec has no name specified.");
     if (st == HR_OK && p->n_tasks > 1000) st = hr__fault_set(&rpc->fault, HR_INVALID_ARGUMENT, "too many tasks");
     if (st == HR_OK) st = make_calls(rpc, (int)p->n_tasks);
     for (size_t i = 0; i < p->n_tasks && st == HR_OK; i++) st = begin_task(rpc, p, i);
-    hr__message_free(&p->base);
     return st;
 }
 
@@ -580,6 +585,7 @@ void hr__rpc_clear(hr__rpc *rpc)
 {
     for (int i = 0; i < rpc->call_count; i++) hr__call_clear(&rpc->calls[i]);
     hr_free(rpc->calls);
+    hr__message_free(rpc->request);
     hr__text_free(&rpc->fault.text);
     hr__text_free(&rpc->answer);
 }

@@ -21,6 +21,7 @@ struct hr__rpc {
     hr_server *server; /* NULL: a record of warm-up */
     const hr__method *method;
     hr__version *warmed; /* that is warmed up; NULL: the request says which one */
+    void *request;       /* the message, which the calls' inputs borrow from */
     hr__call *calls;
     int call_count;
     _Atomic int left;
