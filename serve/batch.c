@@ -53,7 +53,7 @@ static bool is_short(const hr__task *task)
     return cost > 0 && cost <= SHORT_RUN && (task->rows <= 1 || row <= SHORT_RUN / (uint64_t)task->rows);
 }
 
-static hr_status task_call(hr__task *task, const hr_tensor *inputs, hr_tensor *results, hr_error *err)
+static hr_status task_call(hr__task *task, bool alone, const hr_tensor *inputs, hr_tensor *results, hr_error *err)
 {
     const hr__version *version = task->version;
     const hr_servable_run run = {
@@ -63,6 +63,7 @@ static hr_status task_call(hr__task *task, const hr_tensor *inputs, hr_tensor *r
         .outputs = task->outputs,
         .output_count = task->output_count,
         .timeout = seconds_left(task),
+        .alone = alone,
     };
     err->code = HR_OK;
     err->text[0] = 0;
@@ -73,7 +74,12 @@ static hr_status task_call(hr__task *task, const hr_tensor *inputs, hr_tensor *r
     return st <= HR_OK ? st : hr_fail(err, HR_INTERNAL, "serve.run", "a servable's run gave the status %d", (int)st);
 }
 
-void hr__task_run_alone(hr__task *task) { task->status = task_call(task, task->inputs, task->results, &task->error); }
+static void run_by_itself(hr__task *task, bool alone)
+{
+    task->status = task_call(task, alone, task->inputs, task->results, &task->error);
+}
+
+void hr__task_run_alone(hr__task *task) { run_by_itself(task, false); }
 
 /* ---- runs of several tasks ---- */
 
@@ -149,7 +155,7 @@ static int64_t padded_rows(const hr__pool *pool, int64_t rows)
 }
 
 /* False: it did not go well, and the tasks should run alone. */
-static bool run_together(hr__pool *pool, hr__task **tasks, int count, int64_t rows)
+static bool run_together(hr__pool *pool, hr__task **tasks, int count, int64_t rows, bool alone)
 {
     hr__task *first = tasks[0];
     const int inputs = first->signature->said->input_count, outputs = first->output_count;
@@ -158,7 +164,7 @@ static bool run_together(hr__pool *pool, hr__task **tasks, int count, int64_t ro
     hr_status st = joined ? HR_OK : HR_RESOURCE_EXHAUSTED;
     bool shared = false;
     for (int i = 0; i < inputs && st == HR_OK; i++) st = join_input(tasks, count, i, whole, &joined[i], &first->error);
-    if (st == HR_OK) st = task_call(first, joined, results, &first->error);
+    if (st == HR_OK) st = task_call(first, alone, joined, results, &first->error);
     bool owned = st == HR_OK; /* slices of what a servable only lends could not be kept */
     for (int o = 0; o < outputs && owned; o++) owned = results[o].buffer != NULL;
     if (owned) {
@@ -174,7 +180,8 @@ static bool run_together(hr__pool *pool, hr__task **tasks, int count, int64_t ro
     return shared;
 }
 
-static void run_tasks(hr__pool *pool, hr__task **tasks, int count)
+/* `alone`: without other threads than this one. */
+static void run_tasks(hr__pool *pool, hr__task **tasks, int count, bool alone)
 {
     const uint64_t now = hr__serve_now();
     int live = 0;
@@ -198,12 +205,12 @@ static void run_tasks(hr__pool *pool, hr__task **tasks, int count)
     atomic_fetch_add(&pool->stats.rows, (uint64_t)rows);
     hr__histogram_add(&pool->stats.batch, (uint64_t)rows);
     const bool pads = tasks[0]->rows >= 0 && padded_rows(pool, rows) != rows;
-    if ((live > 1 || pads) && run_together(pool, tasks, live, rows)) {
+    if ((live > 1 || pads) && run_together(pool, tasks, live, rows, alone)) {
         for (int t = 0; t < live; t++) tasks[t]->done(tasks[t]);
         return;
     }
     for (int t = 0; t < live; t++) {
-        hr__task_run_alone(tasks[t]);
+        run_by_itself(tasks[t], alone);
         tasks[t]->done(tasks[t]);
     }
 }
@@ -238,6 +245,19 @@ static int take_tasks(hr__pool *pool, hr__task **tasks)
     return count;
 }
 
+/* Takes tasks and runs them, without the lock. With more than half of the slots in use, threads that help a run would
+ * only be taken from the others. Under the lock. */
+static void run_next(hr__pool *pool)
+{
+    hr__task *tasks[MOST_TASKS];
+    const int count = take_tasks(pool, tasks);
+    const bool alone = 2 * ++pool->running > pool->slots;
+    uv_mutex_unlock(&pool->lock);
+    run_tasks(pool, tasks, count, alone);
+    uv_mutex_lock(&pool->lock);
+    pool->running--;
+}
+
 /* TensorFlow Serving's batching: how long the first task of the queue has still to wait, in nanoseconds. */
 static uint64_t must_wait(const hr__pool *pool)
 {
@@ -252,7 +272,6 @@ static uint64_t must_wait(const hr__pool *pool)
 static void pool_thread(void *user)
 {
     hr__pool *pool = user;
-    hr__task *tasks[MOST_TASKS];
     hr__no_broken_pipes();
     uv_mutex_lock(&pool->lock);
     while (!pool->stop || pool->first) {
@@ -269,12 +288,7 @@ static void pool_thread(void *user)
             pool->sleeping--;
             continue;
         }
-        const int count = take_tasks(pool, tasks);
-        pool->running++;
-        uv_mutex_unlock(&pool->lock);
-        run_tasks(pool, tasks, count);
-        uv_mutex_lock(&pool->lock);
-        pool->running--;
+        run_next(pool);
     }
     uv_mutex_unlock(&pool->lock);
 }
@@ -309,16 +323,10 @@ hr_status hr__pool_submit(hr__pool *pool, hr__task *task, hr__fault *fault)
 
 void hr__pool_help(hr__pool *pool)
 {
-    hr__task *tasks[MOST_TASKS];
     uv_mutex_lock(&pool->lock);
     while (pool->first && pool->running < pool->slots) {
         if (pool->batching.given || !is_short(pool->first)) break;
-        const int count = take_tasks(pool, tasks);
-        pool->running++;
-        uv_mutex_unlock(&pool->lock);
-        run_tasks(pool, tasks, count);
-        uv_mutex_lock(&pool->lock);
-        pool->running--;
+        run_next(pool);
     }
     const bool wake = pool->first && pool->sleeping > 0;
     uv_mutex_unlock(&pool->lock);

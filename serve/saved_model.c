@@ -326,7 +326,7 @@ static hr_status saved_run(void *model, const hr_servable_run *run, hr_tensor *o
     const prepared *p = find_prepared(s, run, !fits);
     uv_rwlock_rdunlock(&s->lock);
     if (!p) HR_TRY(prepare_run(s, used, run, &p, err));
-    const hr_run_opts opts = {.struct_size = sizeof opts, .timeout = run->timeout};
+    const hr_run_opts opts = {.struct_size = sizeof opts, .timeout = run->timeout, .alone = run->alone};
     return hr_predictor_run_with(p->predictor, run->inputs, out, &opts, err);
 }
 

@@ -37,6 +37,7 @@ typedef struct hr_servable_run {
     const int *outputs; /* which outputs are wanted, by their numbers in the signature */
     int output_count;
     double timeout; /* seconds that the run may take; 0: any */
+    bool alone;     /* runs of others keep the processors busy: more threads than the caller's would gain nothing */
 } hr_servable_run;
 
 /* A kind of servable. Its functions may be called by any threads at the same time, `run` also for one model. */

@@ -53,7 +53,7 @@ hr_status hr__frame_get(hr__run *run, hr__plan *plan, hr__frame **out, hr_error 
     frame->run = run;
     frame->depth = 0;
     frame->path = "";
-    frame->alone = false;
+    frame->alone = run->alone;
     *out = frame;
     return HR_OK;
 }

@@ -353,6 +353,7 @@ typedef struct hr_run_opts {
                            * more fails with HR_RESOURCE_EXHAUSTED, "session.memory", and no memory is taken */
     hr_run_stats **stats; /* gives what the nodes did, also of a run that fails; NULL if it does not begin. Default:
                            * nothing is recorded */
+    bool alone;           /* in the calling thread alone, as where other runs keep the processors busy */
 } hr_run_opts;
 /* hr_session_run_with(s, feeds, 1, &y, 1, &out, HR_RUN_OPTS(.timeout = 2), &err) */
 #define HR_RUN_OPTS(...) (&(hr_run_opts){__VA_ARGS__, .struct_size = sizeof(hr_run_opts)})

@@ -567,6 +567,7 @@ typedef struct hr__run {
     atomic_bool stop;     /* failed, cancelled or late: what is left is passed over */
     atomic_bool late;
     bool cancelled;
+    bool alone;        /* in the calling thread */
     uint64_t deadline; /* by uv_hrtime; 0: none */
     double timeout;
     hr__budget *budget;     /* NULL: no limit */
@@ -597,7 +598,7 @@ typedef struct hr__frame {
     /* Of a plan that switches: outputs without a value in this run, and steps that do not run for lack of one. */
     uint8_t *dead_slot, *dead_step;
     bool parallel, measure;
-    bool alone;       /* never parallel: part of a kernel that is */
+    bool alone;       /* never parallel: part of a kernel that is, or of a run that is alone */
     int depth;        /* calls that it is within */
     const char *path; /* of these calls, where the run is recorded */
     hr_status status;

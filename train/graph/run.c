@@ -32,7 +32,7 @@ static hr_status equip(hr__run *run, int64_t memory_limit, bool stats, hr_error 
 
 hr_status hr__run_begin(hr__run *run, hr_session *s, const hr_run_opts *opts, hr_error *err)
 {
-    *run = (hr__run){.session = s, .timeout = opts->timeout != 0 ? opts->timeout : s->timeout};
+    *run = (hr__run){.session = s, .alone = opts->alone, .timeout = opts->timeout != 0 ? opts->timeout : s->timeout};
     const int64_t memory_limit = opts->memory_limit ? opts->memory_limit : s->memory_limit;
     HR_TRY(check_options(run->timeout, memory_limit, err));
     HR_TRY(equip(run, memory_limit, opts->stats, err));
