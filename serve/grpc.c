@@ -369,10 +369,21 @@ static hr_status start_core(hr__grpc *grpc, hr_error *err)
     return HR_OK;
 }
 
+static bool speaks_grpc(const hr_server *server)
+{
+    return !server->opts.port || *server->opts.port >= 0 || server->opts.grpc_socket;
+}
+
+/* A failure comes again at the start. */
+void hr__grpc_prepare(const hr_server *server)
+{
+    if (speaks_grpc(server)) hr__grpc_core_load(NULL);
+}
+
 hr_status hr__grpc_start(hr_server *server, hr__grpc **out, hr_error *err)
 {
     *out = NULL;
-    if (server->opts.port && *server->opts.port < 0 && !server->opts.grpc_socket) return HR_OK;
+    if (!speaks_grpc(server)) return HR_OK;
     HR_TRY(hr__grpc_core_load(err));
     hr__grpc *grpc = hr_calloc(1, sizeof *grpc);
     if (!grpc) return hr_no_memory(err, "gRPC");

@@ -5,6 +5,8 @@
 
 #include "serve/internal.h"
 
+/* Loads gRPC's library, if the server will speak it: while the models are loaded, in a thread of its own. */
+void hr__grpc_prepare(const hr_server *server);
 hr_status hr__grpc_start(hr_server *server, hr__grpc **out, hr_error *err);
 void hr__grpc_drain(hr__grpc *grpc); /* takes no new calls */
 void hr__grpc_stop(hr__grpc *grpc);  /* ends its threads; what is under way is cancelled. NULL: nothing */

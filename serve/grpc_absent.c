@@ -3,6 +3,8 @@
 
 bool hr_server_has_grpc(void) { return false; }
 
+void hr__grpc_prepare(const hr_server *server) { (void)server; }
+
 hr_status hr__grpc_start(hr_server *server, hr__grpc **out, hr_error *err)
 {
     *out = NULL;

@@ -164,6 +164,18 @@ static hr_status start_config_thread(hr_server *server, hr_error *err)
     return HR_OK;
 }
 
+static void prepare_grpc(void *server) { hr__grpc_prepare(server); }
+
+/* Both take their time, in threads of their own. */
+static hr_status load_models_and_grpc(hr_server *server, hr_error *err)
+{
+    uv_thread_t loader;
+    const bool besides = uv_thread_create(&loader, prepare_grpc, server) == 0;
+    const hr_status st = first_models(server, err);
+    if (besides) uv_thread_join(&loader);
+    return st;
+}
+
 static hr_status start_parts(hr_server *server, hr_error *err)
 {
     const hr_server_opts *o = &server->opts;
@@ -177,7 +189,7 @@ static hr_status start_parts(hr_server *server, hr_error *err)
     if (o->access_log) HR_TRY(hr__access_open(o->access_log, &server->access, err));
     HR_TRY(hr__pool_new(o, &server->batching, &server->pool, err));
     HR_TRY(hr__models_new(o, &hr__version_calls_of_models, &server->models, err));
-    HR_TRY(first_models(server, err));
+    HR_TRY(load_models_and_grpc(server, err));
     HR_TRY(hr__grpc_start(server, &server->grpc, err));
     HR_TRY(hr__loops_start(server, hr__rest_request, hr__rest_finished, &server->loops, err));
     return start_config_thread(server, err);
