@@ -24,7 +24,7 @@ hr_kit(data/ops LIBRARY headrace DEF ops.def LINK -luv ${sqlite} EXCEPT
 
 # MatMul, Einsum and decompositions call OpenBLAS, and convolutions and LookupMatMul tiles of registers, which are private files of the
 # room. What tables hold is in private files, too: their ops are too many for one; so are files of images. Numbers are
-# read as the readers of files read them, strings hashed as columns hash them, and UTF-8 checked as everywhere.
+# read as the readers of files read them, Examples too, strings hashed as columns hash them, and UTF-8 checked as everywhere.
 hr_kit(train/ops LIBRARY headrace_train DEF ops.def EXCEPT matmul_op HEADERS philox.h)
 hr_kit(train/ops/files LIBRARY headrace_train DEF ops.def)
 hr_kit(train/ops/images LIBRARY headrace_train DEF ops.def EXCEPT decode_ops)
@@ -35,7 +35,7 @@ hr_kit(train/ops/nn LIBRARY headrace_train DEF ops.def HEADERS lookups.h windows
 hr_kit(train/ops/sparse LIBRARY headrace_train DEF ops.def HEADERS ragged.h sparse.h)
 hr_kit(train/ops/tables LIBRARY headrace_train DEF ops.def EXCEPT table_ops)
 hr_kit(train/ops/text LIBRARY headrace_train DEF ops.def HEADERS letter_case.h pattern.h LINK -lpcre2-8 -lz EXCEPT
-       decode_csv_op hash_bucket_op regex_ops string_number_ops)
+       decode_csv_op hash_bucket_op parse_example_op regex_ops string_number_ops)
 hr_kit(train/layers LIBRARY headrace_train DEF ops.def)
 hr_kit(train/optimizers LIBRARY headrace_train DEF optimizers.def)
 hr_kit(train/hooks LIBRARY headrace_train DEF hooks.def LINK -luv)

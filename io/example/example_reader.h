@@ -29,11 +29,11 @@ typedef struct hr__example_feature {
 } hr__example_feature;
 
 /* Gives *out. HR_INVALID_ARGUMENT for a type that no Example holds. Copies the features and their keys. */
-hr_status hr__example_parser_new(const hr__example_feature *features, int count, hr__example_parser **out,
-                                 hr_error *err);
-void hr__example_parser_free(hr__example_parser *parser);                   /* NULL: nothing */
-hr__example_order *hr__example_order_new(const hr__example_parser *parser); /* gives; NULL: no memory */
-void hr__example_order_free(hr__example_order *order);                      /* NULL: nothing */
+HR_API hr_status hr__example_parser_new(const hr__example_feature *features, int count, hr__example_parser **out,
+                                        hr_error *err);
+HR_API void hr__example_parser_free(hr__example_parser *parser);                   /* NULL: nothing */
+HR_API hr__example_order *hr__example_order_new(const hr__example_parser *parser); /* gives; NULL: no memory */
+HR_API void hr__example_order_free(hr__example_order *order);                      /* NULL: nothing */
 
 /* Where the values of a slot go: rows x count of them, or for a list `count` so far, with space for `capacity`. */
 typedef struct hr__example_column {
@@ -55,7 +55,7 @@ typedef struct hr__example_rows {
 /* Parses a record into row `row`; rows come in order. Strings are views into the record. On failure the row has zeros,
  * empty strings and empty lists, and err names the feature: kinds example.wire, example.missing, example.kind,
  * example.count, example.range, all HR_INVALID_ARGUMENT. */
-hr_status hr__example_parse(const hr__example_parser *parser, hr__example_order *order, hr__example_rows *rows,
-                            int64_t row, hr_view record, hr_error *err);
+HR_API hr_status hr__example_parse(const hr__example_parser *parser, hr__example_order *order, hr__example_rows *rows,
+                                   int64_t row, hr_view record, hr_error *err);
 
 #endif

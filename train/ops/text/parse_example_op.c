@@ -1,5 +1,6 @@
-/* ParseExample, ParseExampleV2 and ParseSingleExample: serialized tf.Examples to tensors, by the parser of pipelines. A
- * run is a pipeline of one element: a batch of records, or one record. */
+/* ParseExample, ParseExampleV2 and ParseSingleExample: serialized tf.Examples to tensors, by the parser of pipelines.
+ * What is not plain, or damaged, is a pipeline of one element: a batch of records, or one record. */
+#include "train/ops/text/parse_records.h"
 #include <headrace/column_kernels.h>
 #include <headrace/data.h>
 #include <headrace/kernels.h>
@@ -193,6 +194,7 @@ static hr_status parse_compute(hr_kernel *k, hr_error *err)
     HR_TRY(hr_kernel_array(k, features + 1, sizeof *feature, "a parsing spec", &feature, err));
     HR_TRY(parse_spec(k, &p, feature, err));
     if (records->count == 0 || features == 0) return parse_outputs(k, &p, NULL, err);
+    if (p.ragged == 0 && hr__parse_records(k, feature, p.sparse, p.dense)) return HR_OK;
 
     hr_dataset *ds = records->shape.rank ? hr_batch(hr_from_tensor_slices(records, NULL, 1), records->count)
                                          : hr_from_tensors(records, NULL, 1);
