@@ -36,6 +36,15 @@ typedef struct combine_work {
     float *out;
 } combine_work;
 
+/* One row without a weight, as most are: sum, mean and root of it are the same. */
+static inline void combine_one(const float *restrict row, int64_t width, float *restrict to)
+{
+    if (width == 1)
+        *to = 0.0f + *row; /* also of -0 */
+    else
+        for (int64_t j = 0; j < width; j++) to[j] = 0.0f + row[j];
+}
+
 /* A segment without ids is zeros; the mean of no ids of a row that has a length is none. */
 static void combine_row(const combine_work *w, int64_t first, int64_t last, float *to)
 {
@@ -60,9 +69,15 @@ static void combine_row(const combine_work *w, int64_t first, int64_t last, floa
 static void combine_rows(int64_t first, int64_t last, void *user)
 {
     const combine_work *w = user;
-    for (int64_t r = first; r < last; r++)
-        combine_row(w, w->begins ? w->begins[r] : r * w->length, w->begins ? w->begins[r + 1] : (r + 1) * w->length,
-                    w->out + r * w->width);
+    for (int64_t r = first; r < last; r++) {
+        const int64_t begin = w->begins ? w->begins[r] : r * w->length;
+        const int64_t end = w->begins ? w->begins[r + 1] : begin + w->length;
+        float *to = w->out + r * w->width;
+        if (end - begin == 1 && !w->weights)
+            combine_one(w->table + hr_int_at(w->ids, begin) * w->width, w->width, to);
+        else
+            combine_row(w, begin, end, to);
+    }
 }
 
 static hr_status combine_refuse(hr_error *err, const char *expected)
