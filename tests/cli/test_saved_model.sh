@@ -86,6 +86,43 @@ it_writes_smaller_models() {
     prints "[[4.28299999, 0]]"
 }
 
+it_freezes_no_table_that_the_checkpoint_fills() {
+    local types='attr { key: "Tin" value { type: DT_INT64 } } attr { key: "Tout" value { type: DT_INT64 } }'
+    local number='dtype: DT_INT64 tensor_shape { }'
+    mkdir mutable
+    cat >mutable/saved_model.pbtxt <<TEXT
+saved_model_schema_version: 1
+meta_graphs {
+  meta_info_def { tags: "serve" }
+  graph_def {
+    node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_INT64 } } }
+    node { name: "none" op: "Const" attr { key: "dtype" value { type: DT_INT64 } }
+           attr { key: "value" value { tensor { $number int64_val: -1 } } } }
+    node { name: "path" op: "Const" attr { key: "dtype" value { type: DT_STRING } }
+           attr { key: "value" value { tensor { dtype: DT_STRING tensor_shape { } string_val: "" } } } }
+    node { name: "table" op: "MutableHashTableV2" attr { key: "key_dtype" value { type: DT_INT64 } }
+           attr { key: "value_dtype" value { type: DT_INT64 } } }
+    node { name: "y" op: "LookupTableFindV2" input: "table" input: "x" input: "none" $types }
+    node { name: "keys" op: "Const" attr { key: "dtype" value { type: DT_INT64 } }
+           attr { key: "value" value { tensor { dtype: DT_INT64 tensor_shape { dim { size: 1 } } int64_val: 3 } } } }
+    node { name: "restore" op: "LookupTableImportV2" input: "table" input: "keys" input: "keys" $types }
+  }
+  saver_def { filename_tensor_name: "path:0" save_tensor_name: "path:0" restore_op_name: "restore" version: V2 }
+  signature_def { key: "serving_default" value {
+    inputs { key: "x" value { name: "x:0" $number } } outputs { key: "y" value { name: "y:0" $number } }
+    method_name: "tensorflow/serving/predict" } }
+}
+TEXT
+    headrace saved-model run mutable --inputs x=3
+    prints "y int64[] 3"
+    headrace saved-model optimize mutable -o small
+    refused 1 "table 'table' is filled from the checkpoint, and cannot be frozen"
+    headrace saved-model freeze mutable -o frozen.pb
+    refused 1 "table 'table' is filled from the checkpoint, and cannot be frozen"
+    absent small
+    absent frozen.pb
+}
+
 it_converts_bytes_and_text() {
     golden tf2_module
     headrace saved-model convert tf2_module -o tf2_module/saved_model.pbtxt

@@ -76,6 +76,22 @@ static hr_status go_on(rewriting *r, hr_graph *next, bool variables, hr_error *e
     return find_ends(r, variables, err);
 }
 
+/* The values of such a table are in the checkpoint, which a frozen model has none of. */
+static hr_status expect_no_restored_table(const rewriting *r, hr_error *err)
+{
+    hr_meta_saver saver;
+    if (!hr_meta_graph_saver(r->model->meta, &saver) || !*saver.restore) return HR_OK;
+    for (int32_t id = 0; id < hr_graph_size(r->graph); id++) {
+        const hr_node node = {r->graph, id, 0};
+        const char *op = hr_node_op(node);
+        if (strncmp(op, "Mutable", 7) == 0 && strstr(op, "HashTable"))
+            return hr_fail(err, HR_UNIMPLEMENTED, "savedmodel.table",
+                           "%.200s: table '%.100s' is filled from the checkpoint, and cannot be frozen",
+                           r->model->folder, hr_node_name(node));
+    }
+    return HR_OK;
+}
+
 static hr_status rewrite_graph(rewriting *r, const hr_saved_model_rewrite_opts *o, hr_error *err)
 {
     hr_graph *next;
@@ -91,6 +107,7 @@ static hr_status rewrite_graph(rewriting *r, const hr_saved_model_rewrite_opts *
         const hr_freeze_opts freeze = {.struct_size = sizeof freeze, .keep_assigned = true};
         HR_TRY(hr_freeze_graph_with(r->model->session, r->output, r->outputs, &freeze, &next, err));
         HR_TRY(go_on(r, next, variables, err));
+        HR_TRY(expect_no_restored_table(r, err));
     }
     if (o->transforms) {
         HR_TRY(hr_graph_transform(r->graph, o->transforms, r->output, r->outputs, &next, err, .inputs = r->input,

@@ -176,7 +176,8 @@ typedef struct hr_saved_model_rewrite_opts {
     bool text;              /* saved_model.pbtxt */
 } hr_saved_model_rewrite_opts;
 /* HR_UNIMPLEMENTED, "savedmodel.objects": variables of TensorFlow 2's objects stay only where the whole graph does;
- * freeze it. Else it fails as what it does by turns. */
+ * freeze it. HR_UNIMPLEMENTED, "savedmodel.table": what fills a table is in the checkpoint, so it cannot be frozen. Else
+ * it fails as what it does by turns. */
 HR_API hr_status hr_saved_model_rewrite_with(hr_saved_model *m, const char *folder,
                                              const hr_saved_model_rewrite_opts *opts, hr_error *err);
 #define hr_saved_model_rewrite(m, folder, ...)                                                                         \
