@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -118,13 +119,18 @@ char *hr__folder_of(const char *path)
     return folder;
 }
 
-/* Some file systems cannot sync a folder: EINVAL. */
+/* Some file systems cannot sync a folder: EINVAL. It asks for no memory: what was renamed just before stays. */
 hr_status hr__sync_folder(const char *path, hr_error *err)
 {
-    char *folder = hr__folder_of(path);
-    if (!folder) return hr_no_memory(err, "a file's name");
-    int fd = hr__open(folder[0] ? folder : ".", O_RDONLY | O_DIRECTORY, 0);
-    hr_free(folder);
+    char folder[PATH_MAX] = ".";
+    const char *slash = strrchr(path, '/');
+    const size_t size = slash ? (size_t)(slash - path) + 1 : 0;
+    if (size >= sizeof folder) return hr__sys_fail(err, ENAMETOOLONG, "file.sync", path, "synced");
+    if (size > 0) {
+        memcpy(folder, path, size);
+        folder[size] = '\0';
+    }
+    int fd = hr__open(folder, O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0) return HR_OK; /* a folder that may be written but not read */
     bool synced = current->fsync(fd) == 0 || errno == EINVAL;
     int number = errno;

@@ -12,10 +12,9 @@ static void *message_alloc(void *user, size_t size)
 {
     hr__message_memory *memory = user;
     void *p = size <= memory->left ? hr_malloc(size) : NULL;
-    if (p)
-        memory->left -= size;
-    else
-        memory->exhausted = true;
+    memory->exhausted |= !p;
+    memory->lacking |= !p && size <= memory->left;
+    if (p) memory->left -= size;
     return p;
 }
 
@@ -23,17 +22,16 @@ static void message_free(void *user, void *p) { (void)user, hr_free(p); }
 
 ProtobufCAllocator hr__message_allocator(hr__message_memory *memory, size_t bytes)
 {
-    *memory = (hr__message_memory){bytes > (SIZE_MAX - AT_LEAST) / TIMES ? SIZE_MAX : bytes * TIMES + AT_LEAST, false};
+    *memory = (hr__message_memory){.left = bytes > (SIZE_MAX - AT_LEAST) / TIMES ? SIZE_MAX : bytes * TIMES + AT_LEAST};
     return (ProtobufCAllocator){message_alloc, message_free, memory};
 }
 
 hr_status hr__message_exhausted(const hr__message_memory *memory, hr_error *err)
 {
-    return hr_fail(
-        err, HR_RESOURCE_EXHAUSTED, "proto.memory",
-        "a message: it would take more memory than there is, or than %d times its size and %d MiB; %zu bytes "
-        "were left",
-        TIMES, AT_LEAST >> 20, memory->left);
+    if (memory->lacking) return hr_no_memory(err, "a message");
+    return hr_fail(err, HR_RESOURCE_EXHAUSTED, "proto.memory",
+                   "a message: it would take more memory than %d times its size and %d MiB; %zu bytes were left", TIMES,
+                   AT_LEAST >> 20, memory->left);
 }
 
 void hr__message_free(ProtobufCMessage *message)

@@ -12,9 +12,9 @@ enum { HR__MESSAGE_DEPTH = 100 };
  * message; HR_INVALID_ARGUMENT, "proto.text": a wrong text, by line and column; HR_RESOURCE_EXHAUSTED, "proto.depth",
  * or "proto.memory": more than 64 times the size of `bytes`, and 16 MiB, would be needed. */
 HR_API hr_status hr__message_read(const ProtobufCMessageDescriptor *type, hr_view bytes, ProtobufCMessage **out,
-                           hr_error *err);
+                                  hr_error *err);
 HR_API hr_status hr__message_read_text(const ProtobufCMessageDescriptor *type, hr_view text, ProtobufCMessage **out,
-                                hr_error *err);
+                                       hr_error *err);
 HR_API void hr__message_free(ProtobufCMessage *message); /* of either. NULL: nothing */
 
 /* Gives the text of a message, as TensorFlow writes it: a field a line, two blanks a level. hr_free it.
@@ -27,6 +27,7 @@ hr_status hr__message_text(const ProtobufCMessage *message, char **text, size_t 
 typedef struct hr__message_memory {
     size_t left;
     bool exhausted; /* there was none, or no more than `left` */
+    bool lacking;   /* there was none */
 } hr__message_memory;
 
 ProtobufCAllocator hr__message_allocator(hr__message_memory *memory, size_t bytes);

@@ -35,6 +35,7 @@ hr_node hr_get_variable_with(hr_graph *g, const char *name, hr_dtype dtype, hr_s
     const hr_graph *scope = hr__innermost(g);
     g = hr__root(g); /* a function's variables are its callers', too */
     if (!g || !name) return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.name", "variable: expected a name, got NULL");
+    if (scope != g && scope->error.code != HR_OK) return hr_failed_node(g); /* its scope may not be what it should be */
     const int n = snprintf(full, sizeof full, "%s%s", scope->variable_scope, name);
     if (n < 0 || n > MAX_NAME - 64)
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.name", "variable: expected a shorter name than \"%.60s\"",

@@ -29,7 +29,8 @@ static hr_status save_compute(hr_kernel *k, hr_error *err)
     char *prefix, *name, *slice;
     HR_TRY(hr_kernel_text(k, name_at(k, 0, 0), &prefix, err));
     HR_TRY(hr_kernel_writes_file(k, prefix, err));
-    (void)hr_make_folders_above(prefix, NULL); /* what cannot be made is told when the file is opened */
+    /* What cannot be made is told when the file is opened. */
+    if (hr_make_folders_above(prefix, err) == HR_RESOURCE_EXHAUSTED) return HR_RESOURCE_EXHAUSTED;
     HR_TRY(hr_bundle_writer_open(prefix, &writer, err));
     hr_status st = HR_OK;
     for (int i = 0; i < k->inputs - 3 && st == HR_OK; i++) {
@@ -115,7 +116,7 @@ static hr_status merge_compute(hr_kernel *k, hr_error *err)
     HR_TRY(hr_kernel_text(k, name_at(k, 1, 0), &to, err));
     HR_TRY(hr_kernel_writes_file(k, to, err));
     for (int i = 0; i < prefixes->count; i++) HR_TRY(hr_kernel_text(k, name_at(k, 0, i), &from[i], err));
-    (void)hr_make_folders_above(to, NULL);
+    if (hr_make_folders_above(to, err) == HR_RESOURCE_EXHAUSTED) return HR_RESOURCE_EXHAUSTED;
     return hr_bundle_merge((const char *const *)from, (int)prefixes->count, to, err,
                            .keep_folders = !hr_attr_bool(k->node, "delete_old_dirs"),
                            .allow_missing = hr_attr_bool(k->node, "allow_missing_files"));

@@ -45,7 +45,8 @@ static hr_status write_compute(hr_kernel *k, hr_error *err)
     HR_TRY(path_input(k, 0, "filename", &path, err));
     HR_TRY(hr_expect_rank("contents", k->input[1]->shape, 0, err));
     HR_TRY(hr_kernel_writes_file(k, path, err));
-    (void)hr_make_folders_above(path, NULL); /* what cannot be made is told when the file is opened */
+    /* What cannot be made is told when the file is opened. */
+    if (hr_make_folders_above(path, err) == HR_RESOURCE_EXHAUSTED) return HR_RESOURCE_EXHAUSTED;
     HR_TRY(hr_output_open_with(path, &(hr_output_opts){sizeof(hr_output_opts), .compression = HR_NONE}, &out, err));
     const hr_view contents = *(const hr_view *)k->input[1]->data;
     hr_output_write(out, contents.data, (size_t)contents.size, NULL); /* a failure sticks */
