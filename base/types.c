@@ -64,8 +64,7 @@ int64_t hr_shape_count(hr_shape shape)
     bool empty = false;
     for (int i = 0; i < shape.rank; i++) {
         const int64_t length = shape.dims[i] ? shape.dims[i] : 1;
-        if (length < 0 || max > HR_MAX_VALUES / length) return -1;
-        max *= length;
+        if (length < 0 || __builtin_mul_overflow(max, length, &max) || max > HR_MAX_VALUES) return -1;
         empty |= shape.dims[i] == 0;
     }
     return empty ? 0 : max;

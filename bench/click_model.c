@@ -44,6 +44,13 @@ static void make_deep(hr_feature_column **out)
     for (int c = 1; c <= 26; c++) *out++ = hr_embedding_column(category(c), 16);
 }
 
+void click_columns(click_model *m)
+{
+    if (m->wide) make_wide(m->column);
+    if (m->deep) make_deep(m->column + (m->wide ? WIDE : 0));
+    m->columns = (m->wide ? WIDE : 0) + (m->deep ? DEEP : 0);
+}
+
 /* ---- the input, as the pipeline's but without a remainder ---- */
 
 hr_dataset *click_input(void *user)
@@ -56,7 +63,7 @@ hr_dataset *click_input(void *user)
     hr_dataset *ds = hr_list_files(pattern, .shuffle = !m->in_order, .seed = 7);
     ds = hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 4);
     if (!m->in_order) ds = hr_shuffle(ds, 10000, .seed = 7);
-    ds = hr_batch(ds, CLICK_ROWS, .drop_remainder = true);
+    ds = hr_batch(ds, m->rows ? m->rows : CLICK_ROWS, .drop_remainder = true);
     if (hr_make_parse_example_spec(((hr_column_list){m->column, m->columns}), &spec, &err, .label = "label") != HR_OK)
         return ds;
     ds = hr_prefetch(hr_parse_example(ds, spec, .label = "label"), HR_AUTOTUNE);
@@ -71,9 +78,7 @@ hr_estimator *click_estimator(click_model *m, const char *dir, const hr_run_conf
     const bool wide = m->wide, deep = m->deep;
     hr_run_config config = *given;
     config.tf_random_seed = 1;
-    if (wide) make_wide(m->column);
-    if (deep) make_deep(m->column + (wide ? WIDE : 0));
-    m->columns = (wide ? WIDE : 0) + (deep ? DEEP : 0);
+    click_columns(m);
     hr_column_list linear = {m->column, WIDE}, dnn = {m->column + (wide ? WIDE : 0), DEEP};
     if (!deep)
         return hr_linear_classifier(.model_dir = dir, .linear_feature_columns = linear, .config = config,

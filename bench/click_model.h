@@ -12,14 +12,16 @@ typedef struct click_model {
     const char *folder; /* of the data */
     bool wide, deep;
     bool in_order; /* rows are not shuffled */
+    int rows;      /* of a batch; 0: CLICK_ROWS */
     /* its own */
     hr_feature_column *column[WIDE + DEEP];
     int columns;
 } click_model;
 
+void click_columns(click_model *m); /* makes its columns: click_estimator does */
 /* Gives an estimator; the model lives as long. The configuration has all but the seed. */
 hr_estimator *click_estimator(click_model *m, const char *dir, const hr_run_config *config);
-/* An input function; `user` is the model whose estimator was made. Batches of CLICK_ROWS, no shorter one. */
+/* An input function; `user` is the model whose estimator was made. Batches of m->rows, no shorter one. */
 hr_dataset *click_input(void *user);
 void click_clear(click_model *m); /* after its estimator */
 

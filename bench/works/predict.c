@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STEPS = 3, BATCHES = 40, ROUNDS = 4, FORWARD_FEEDS = 256 };
+enum { STEPS = 3, BATCHES = 40, REQUESTS = 8, FORWARD_FEEDS = 256 };
 
 typedef struct trained {
     click_model model;
@@ -60,21 +60,22 @@ static hr_status count_rows(const hr_element *element, const char *const *names,
     return HR_OK;
 }
 
-/* ---- the forward pass alone: the network of wide & deep over batches that are parsed, in memory ---- */
+/* ---- the forward pass alone: the network over batches that are parsed, in memory ---- */
 
 typedef struct forward {
     hr_graph *graph;
     hr_features *features;
     hr_session *session;
     hr_callable *callable;
-    int feeds;
-    hr_tensor *value; /* of BATCHES batches, `feeds` a batch */
+    int feeds, batches;
+    hr_tensor *value; /* of all batches, FORWARD_FEEDS a batch */
 } forward;
 
 static hr_node forward_network(const forward *f, click_model *m)
 {
     const hr_column_list linear = {m->column, WIDE}, dnn = {m->column + WIDE, DEEP};
     const int64_t units[] = {256, 128, 64};
+    if (!m->deep) return hr_sigmoid(hr_linear_model(f->features, linear));
     hr_node net = hr_input_layer(f->features, dnn);
     for (int i = 0; i < 3; i++) net = hr_dense(net, units[i], .activation = hr_relu_fn);
     return hr_sigmoid(hr_add(hr_dense(net, 1), hr_linear_model(f->features, linear)));
@@ -109,11 +110,12 @@ static hr_status forward_open(forward *f, click_model *m, pass *p, hr_iterator *
     const hr_error *failed = hr_iterator_error(*it);
     if (failed) p->error = *failed;
     if (failed) return failed->code;
-    f->value = calloc(BATCHES * FORWARD_FEEDS, sizeof *f->value);
+    f->batches = m->rows ? REQUESTS : BATCHES;
+    f->value = calloc((size_t)f->batches * FORWARD_FEEDS, sizeof *f->value);
     const hr_node logistic = forward_network(f, m), init = hr_global_variables_initializer(f->graph);
     f->session = hr_session_new(f->graph, .workers = &(int){p->threads - 1}, .passes = "exact,lookup_matmul");
     HR_TRY(hr_session_run(f->session, NULL, 0, &init, 1, NULL, &p->error));
-    for (int i = 0; i < BATCHES; i++) {
+    for (int i = 0; i < f->batches; i++) {
         const hr_element *e;
         HR_TRY(hr_next(*it, &e));
         HR_TRY(forward_keep(f, i, logistic, e, &p->error));
@@ -121,17 +123,22 @@ static hr_status forward_open(forward *f, click_model *m, pass *p, hr_iterator *
     return HR_OK;
 }
 
-static hr_status forward_time(forward *f, pass *p)
+/* As many calls as take some time, after a round of all batches to warm up. */
+static hr_status forward_time(forward *f, const click_model *m, pass *p)
 {
+    const int rows = m->rows ? m->rows : CLICK_ROWS, calls = f->batches * (rows == 1           ? 2500
+                                                                           : rows < CLICK_ROWS ? 50
+                                                                                               : 4);
     double started = 0;
-    for (int i = 0; i < (ROUNDS + 1) * BATCHES; i++) {
+    for (int i = 0; i < f->batches + calls; i++) {
         hr_tensor out;
-        if (i == BATCHES) started = bench_seconds(); /* after a round to warm up */
-        HR_TRY(hr_callable_run(f->callable, &f->value[i % BATCHES * FORWARD_FEEDS], &out, &p->error));
+        if (i == f->batches) started = bench_seconds();
+        HR_TRY(hr_callable_run(f->callable, &f->value[i % f->batches * FORWARD_FEEDS], &out, &p->error));
         hr_tensor_clear(&out);
     }
     p->seconds = bench_seconds() - started;
-    p->rows = ROUNDS * BATCHES * CLICK_ROWS;
+    p->rows = (int64_t)calls * rows;
+    add_extra(p, "us_per_call", p->seconds / calls * 1e6);
     return HR_OK;
 }
 
@@ -141,8 +148,8 @@ static hr_status forward_pass(click_model *m, pass *p)
     hr_iterator *it = NULL;
     hr_status st = forward_open(&f, m, p, &it);
     hr_iterator_free(it); /* its threads are not on the clock */
-    if (st == HR_OK) st = forward_time(&f, p);
-    for (int i = 0; f.value && i < BATCHES * FORWARD_FEEDS; i++) hr_tensor_clear(&f.value[i]);
+    if (st == HR_OK) st = forward_time(&f, m, p);
+    for (int i = 0; f.value && i < f.batches * FORWARD_FEEDS; i++) hr_tensor_clear(&f.value[i]);
     free(f.value);
     hr_callable_free(f.callable);
     hr_session_free(f.session);
@@ -150,6 +157,26 @@ static hr_status forward_pass(click_model *m, pass *p)
     hr_graph_free(f.graph);
     return st;
 }
+
+/* What a server does with a request of some rows. */
+static hr_status forward_rows(pass *p, bool deep, int rows)
+{
+    click_model m = {.folder = p->folder, .wide = true, .deep = deep, .in_order = true, .rows = rows};
+    click_columns(&m);
+    const hr_status st = forward_pass(&m, p);
+    click_clear(&m);
+    return st;
+}
+
+#define FORWARD_RUN(NAME, DEEP_TOO, ROWS)                                                                              \
+    static hr_status NAME(pass *p, void *memory)                                                                       \
+    {                                                                                                                  \
+        (void)memory;                                                                                                  \
+        return forward_rows(p, DEEP_TOO, ROWS);                                                                        \
+    }
+FORWARD_RUN(forward_linear_1, false, 1)
+FORWARD_RUN(forward_wide_deep_1, true, 1)
+FORWARD_RUN(forward_wide_deep_100, true, 100)
 
 /* All rows are predicted first: what a prediction takes besides its forward pass is told as a share. */
 static hr_status forward_wide_deep(pass *p, void *memory)
@@ -199,5 +226,8 @@ const work work_predict[] = {
     {.name = "evaluate_wide_deep", .run = evaluate_wide_deep, .threads = 2},
     {.name = "predict_wide_deep", .run = predict_wide_deep, .threads = 2},
     {.name = "forward_wide_deep", .run = forward_wide_deep, .threads = 2},
+    {.name = "forward_linear_1", .run = forward_linear_1},
+    {.name = "forward_wide_deep_1", .run = forward_wide_deep_1},
+    {.name = "forward_wide_deep_100", .run = forward_wide_deep_100},
     {0},
 };

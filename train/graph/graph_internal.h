@@ -504,6 +504,12 @@ typedef struct hr__fixed_slot {
     hr_tensor value;
 } hr__fixed_slot;
 
+/* What is fed in a node's place. */
+typedef struct hr__fed {
+    hr_dtype dtype;
+    hr_shape shape; /* as far as it is known */
+} hr__fed;
+
 typedef struct hr__plan {
     struct hr__plan *newer, *older; /* by last use */
     int users;                      /* runs under way, and 1 for the cache */
@@ -516,6 +522,7 @@ typedef struct hr__plan {
     int32_t *feed_slot, *fetch_slot; /* fetch -1: an operation */
     int32_t *fetch_step;             /* that computes it; -1: none, it is fixed or fed */
     const hr_node *feed_node;        /* the user's */
+    hr__fed *fed;                    /* by feed */
     int step_count, input_count, slot_count, value_count;
     hr__step *steps;
     int32_t *slot_uses; /* how many inputs and fetches want it; of fed and fixed ones never less than 1 */

@@ -195,12 +195,12 @@ void hr_kernel_parallel(hr_kernel *k, int64_t count, double nanoseconds,
 {
     if (count <= 0) return;
     const double wanted = (double)count * nanoseconds / PIECE_NS;
-    pieces p = {count, wanted < 2 ? 1 : wanted > MAX_PIECES ? MAX_PIECES : (int64_t)wanted, fn, user};
-    if (p.pieces > count) p.pieces = count;
-    if (p.pieces == 1) {
+    if (wanted < 2 || count < 2) {
         fn(0, count, user);
         return;
     }
+    pieces p = {count, wanted > MAX_PIECES ? MAX_PIECES : (int64_t)wanted, fn, user};
+    if (p.pieces > count) p.pieces = count;
     hr__parallel_for_with(k->frame->alone ? 0 : k->session->kernel_workers, p.pieces, kernel_run_piece, &p);
 }
 

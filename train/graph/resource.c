@@ -161,7 +161,7 @@ hr_status hr_kernel_resource(hr_kernel *k, int i, const hr_resource_kind *kind, 
 {
     const hr_tensor *in = i >= 0 && i < k->inputs ? k->input[i] : NULL;
     const hr_resource *r = in && in->dtype == HR_RESOURCE ? in->data : NULL;
-    if (r && strcmp(r->kind->name, kind->name) == 0) {
+    if (r && (r->kind == kind || strcmp(r->kind->name, kind->name) == 0)) {
         *thing = r->thing;
         return HR_OK;
     }

@@ -96,26 +96,32 @@ const hr_error *hr_session_error(const hr_session *s)
 
 /* ---- feeds ---- */
 
-static hr_status check_feed(const hr_feed *feed, int64_t *count, hr_error *err)
+static bool fits(const hr__fed *wanted, const hr_tensor *got)
 {
-    hr_shape merged;
+    const hr_shape *shape = &wanted->shape;
+    if (wanted->dtype != got->dtype || (shape->rank >= 0 && shape->rank != got->shape.rank)) return false;
+    for (int i = 0; i < shape->rank; i++)
+        if (shape->dims[i] >= 0 && shape->dims[i] != got->shape.dims[i]) return false;
+    return true;
+}
+
+static hr_status check_feed(const hr__plan *plan, int i, const hr_tensor *value, int64_t *count, hr_error *err)
+{
     hr__shape_name wanted, got;
-    const hr_dtype dtype = hr_node_dtype(feed->node);
-    const hr_shape shape = hr_node_shape(feed->node);
-    const hr_status st = hr__check_tensor(&feed->value, "session.feed", count, err);
-    if (st != HR_OK) hr_error_prefix(err, "feed of node '%s': ", hr_node_name(feed->node));
+    const hr__fed *fed = &plan->fed[i];
+    const hr_status st = hr__check_tensor(value, "session.feed", count, err);
+    if (st != HR_OK) hr_error_prefix(err, "feed of node '%s': ", hr_node_name(plan->feed_node[i]));
     HR_TRY(st);
-    if (feed->value.dtype == dtype && hr_shape_merge(shape, feed->value.shape, &merged)) return HR_OK;
+    if (fits(fed, value)) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "session.feed", "feed of node '%s': expected a dense %s %s, got %s %s",
-                   hr_node_name(feed->node), hr_dtype_name(dtype), hr__shape_in(&wanted, shape),
-                   hr_dtype_name(feed->value.dtype), hr__shape_in(&got, feed->value.shape));
+                   hr_node_name(plan->feed_node[i]), hr_dtype_name(fed->dtype), hr__shape_in(&wanted, fed->shape),
+                   hr_dtype_name(value->dtype), hr__shape_in(&got, value->shape));
 }
 
 hr_status hr__feed_slot(hr__frame *frame, int i, const hr_tensor *value, hr_error *err)
 {
     int64_t values;
-    const hr_feed feed = {frame->plan->feed_node[i], *value};
-    HR_TRY(check_feed(&feed, &values, err));
+    HR_TRY(check_feed(frame->plan, i, value, &values, err));
     hr_tensor *slot = &frame->slots[frame->plan->feed_slot[i]];
     *slot = *value;
     slot->count = values;

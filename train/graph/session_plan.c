@@ -437,8 +437,10 @@ static hr_status new_plan(const hr__instance *in, const hr_function *function, c
     plan->fetch_slot = hr__arena_get(&plan->arena, ((size_t)fetch_count + 1) * sizeof *plan->fetch_slot);
     plan->fetch_step = hr__arena_get(&plan->arena, ((size_t)fetch_count + 1) * sizeof *plan->fetch_step);
     plan->feed_node = hr__arena_copy(&plan->arena, feeds, (size_t)feed_count * sizeof *feeds);
-    if (!plan->feed_slot || !plan->fetch_slot || !plan->fetch_step || !plan->feed_node)
+    plan->fed = hr__arena_get(&plan->arena, ((size_t)feed_count + 1) * sizeof *plan->fed);
+    if (!plan->feed_slot || !plan->fetch_slot || !plan->fetch_step || !plan->feed_node || !plan->fed)
         return hr_no_memory(err, "a plan");
+    for (int i = 0; i < feed_count; i++) plan->fed[i] = (hr__fed){hr_node_dtype(feeds[i]), hr_node_shape(feeds[i])};
     HR_TRY(hr_rewrite_check(in->session->passes, err));
     HR_TRY(hr__rewrite_begin(in->graph, feeds, feed_count, fetches, fetch_count, false, &plan->graph, err));
     plan->own = (hr__instance){.graph = hr_rewrite_graph(plan->graph), .session = in->session};
