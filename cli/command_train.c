@@ -2,6 +2,7 @@
 #include "cli/cli_training.h"
 #include "cli/json_line.h"
 #include <headrace/io.h>
+#include <headrace/profile.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -57,8 +58,9 @@ static void train_print_summary(const hr_training *t, const hr_train_result *r)
     if (!r->finished) printf("The same command continues from there.\n");
 }
 
-static void train_print_as_json(const hr_training *t, const hr_train_result *r)
+static void train_print_as_json(const hr_training *t, const hr_train_result *r, hr_profile *profile)
 {
+    hr_profile_report report;
     json_line top;
     json_begin(&top);
     json_count(&top, "first_step", r->first_step);
@@ -70,21 +72,54 @@ static void train_print_as_json(const hr_training *t, const hr_train_result *r)
     json_number(&top, "input_seconds", r->input_seconds);
     json_count(&top, "batch_size", hr_training_batch_size(t));
     json_text(&top, "model_dir", hr_training_model_dir(t));
+    if (profile && hr_profile_report_of(profile, &report, NULL) == HR_OK) {
+        json_number(&top, "step_seconds", report.step_seconds);
+        json_number(&top, "step_seconds_without_input", report.without_input);
+        json_number(&top, "step_seconds_without_nodes", report.without_nodes);
+        json_text(&top, "binds", report.input_binds ? "input" : "compute");
+    }
     json_end(&top);
 }
 
-static int train(const command_call *call, hr_training *t)
+/* What --profile and --trace ask for. */
+typedef struct watched {
+    hr_trace *trace;
+    hr_profile *profile; /* NULL: nothing is */
+} watched;
+
+static hr_status train_watch(const command_call *call, watched *w, hr_error *err)
+{
+    *w = (watched){0};
+    if (!flag_given(call, "profile") && !flag_given(call, "trace")) return HR_OK;
+    if (flag_given(call, "trace")) w->trace = hr_trace_new();
+    if (w->trace || !flag_given(call, "trace")) w->profile = hr_profile_new(.trace = w->trace);
+    return w->profile ? HR_OK : hr_no_memory(err, "a profile");
+}
+
+static hr_status train_print_profile(const command_call *call, const watched *w, hr_error *err)
+{
+    if (flag_given(call, "profile") && !flag_given(call, "json")) {
+        char *text = hr_profile_text(w->profile);
+        if (!text) return hr_no_memory(err, "a profile");
+        printf("\n%s", text);
+        hr_free(text);
+    }
+    return w->trace ? hr_trace_write(w->trace, flag_text(call, "trace"), err) : HR_OK;
+}
+
+static int train(const command_call *call, hr_training *t, const watched *watched)
 {
     watch w = {.runs = false};
     hr_error err = {0};
     hr_train_result result = {0};
-    const hr_status st = hr_training_train(t, &result, &err, .progress = train_show, .user = &w);
+    hr_status st = hr_training_train(t, &result, &err, .progress = train_show, .user = &w, .profile = watched->profile);
     progress_end(&w.bar);
-    const int code = st == HR_OK ? WORKED : failed(call, &err);
     if (st == HR_OK && flag_given(call, "json"))
-        train_print_as_json(t, &result);
+        train_print_as_json(t, &result, watched->profile);
     else if (st == HR_OK)
         train_print_summary(t, &result);
+    if (st == HR_OK) st = train_print_profile(call, watched, &err);
+    const int code = st == HR_OK ? WORKED : failed(call, &err);
     return st == HR_OK && !result.finished && interrupted() ? INTERRUPTED : code;
 }
 
@@ -95,7 +130,11 @@ static int train_run(command_call *call)
     interrupt_at_once("train"); /* until the model is built: see train_show() */
     int code = open_training(call, &t);
     if (code != 0) return code;
-    code = train(call, t);
+    watched w;
+    hr_error err = {0};
+    code = train_watch(call, &w, &err) == HR_OK ? train(call, t, &w) : failed(call, &err);
+    hr_profile_free(w.profile);
+    hr_trace_free(w.trace);
     hr_training_free(t);
     return code;
 }
@@ -104,6 +143,9 @@ static const flag flags[] = {
     TRAINING_FLAGS,
     {FLAG_COUNT, "steps", 0, "N",
      "train until step N, for as many epochs as that takes; with --epochs at most for these"},
+    {FLAG_SWITCH, "profile", 0, NULL, "show where the time went, and whether the input or compute binds"},
+    {FLAG_TEXT, "trace", 0, "OUT",
+     "write each node and each unit of the input as a span of time, for chrome://tracing or Perfetto"},
     {FLAG_SWITCH, "json", 0, NULL, "the summary as a line of JSON"},
     {0},
 };
@@ -118,7 +160,8 @@ const command command_train = {
             "training that has ended prints so; larger --epochs or --steps continue it.",
     .examples = "  headrace train flights.yaml --data data --model-dir data/model\n"
                 "  headrace train flights.yaml -d data -m /tmp/linear --estimator linear_classifier --seed 2\n"
-                "  headrace train flights.yaml --data data --model-dir data/model --epochs 10   # after 5: 5 more\n",
+                "  headrace train flights.yaml --data data --model-dir data/model --epochs 10   # after 5: 5 more\n"
+                "  headrace train flights.yaml --data data --model-dir /tmp/trial --steps 200 --profile\n",
     .flags = flags,
     .min_arguments = 1,
     .max_arguments = 1,

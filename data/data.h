@@ -61,6 +61,7 @@ typedef struct hr_iterate_opts {
     /* Begins with the element of this number, as hr_at finds it: nothing before it is made. Such a run cannot be saved
      * (HR_FAILED_PRECONDITION, "state.first"). Not with .state. */
     int64_t first;
+    hr_trace *spans; /* adds the spans to this trace, without a file of its own. Not with .trace. Borrowed */
 } hr_iterate_opts;
 /* Gives an iterator. If the dataset failed, hr_next returns its error. Takes `ds`. */
 HR_API hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts);
@@ -146,6 +147,27 @@ typedef struct hr_report_line {
     int64_t count;
 } hr_report_line;
 HR_API const hr_report_line *hr_iterator_report(hr_iterator *it);
+
+/* What the units of a stage took so far. Stages of one kind at one depth count together. */
+typedef struct hr_stage_stats {
+    char name[120]; /* its operators: "shuffle > batch" */
+    int64_t units, rows;
+    int64_t waits;                     /* plans that found nothing to pull */
+    double plan_seconds, work_seconds; /* of all threads; one thread plans a stage at a time */
+} hr_stage_stats;
+
+/* As many stages are told apart; further ones are left out. */
+enum { HR_MAX_STAGE_STATS = 32 };
+/* What a run was like so far: what hr_explain tells, as numbers. */
+typedef struct hr_iterator_stats {
+    int threads;           /* that may work for it, the caller among them */
+    int64_t waits;         /* of the caller, asleep */
+    double wait_seconds;   /* that these took */
+    double caller_seconds; /* that the caller was in hr_next, asleep or at work, for elements that were not there */
+    int stages;            /* from the consumer down */
+    hr_stage_stats stage[HR_MAX_STAGE_STATS];
+} hr_iterator_stats;
+HR_API void hr_iterator_stats_of(hr_iterator *it, hr_iterator_stats *out);
 
 /* A text: stages, their operators, times, shares, waits, queue depth, bytes, errors, and a sentence that names the
  * bottleneck and a remedy. Gives (hr_free). */

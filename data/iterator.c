@@ -54,7 +54,11 @@ static hr_status iterator_start(hr_iterator *it, const hr_iterate_opts *opts)
 {
     engine *e = &it->engine;
     if (it->ds->error.code) return it->error = it->ds->error, it->error.code;
-    if (opts->trace && !(e->trace = hr__trace_new(opts->trace, e->started))) return hr_no_memory(&it->error, "a trace");
+    if (opts->trace && opts->spans)
+        return hr_fail(&it->error, HR_INVALID_ARGUMENT, "trace.argument",
+                       "iterator: expected .trace or .spans, got both; hr_trace_write writes the file of the latter");
+    if ((opts->trace || opts->spans) && !(e->trace = hr__trace_open(opts->trace, opts->spans, e->started)))
+        return hr_no_memory(&it->error, "a trace");
     HR_TRY(hr__element_open(&it->element, &it->ds->out.schema, &it->error));
     it->input.sole = hr__shared_is_sole(it->ds);
     if (!hr__shared_open(e, it->ds)) return hr_no_memory(&it->error, "a pipeline");
@@ -122,13 +126,17 @@ static void sleep_until(engine *e, uint64_t deadline)
 static bool iterator_help(hr_iterator *it, uint64_t deadline)
 {
     engine *e = &it->engine;
+    const uint64_t from = uv_hrtime();
+    uint64_t now = from;
     bool late = false;
     hr__engine_lock(e);
     if (!hr__stage_head_ready(it->input.stage)) e->root.blocked_on = it->input.stage;
     while (nothing_yet(it) && !late) {
         if (!hr__engine_run_one(e, 0) && nothing_yet(it)) sleep_until(e, deadline);
-        late = uv_hrtime() >= deadline;
+        now = uv_hrtime();
+        late = now >= deadline;
     }
+    e->consumer_ns += now - from;
     e->root.blocked_on = NULL;
     hr__engine_wake(e); /* for what this thread leaves: it may not come back for long */
     hr__engine_unlock(e);

@@ -99,6 +99,18 @@ HR_API int64_t hr_output_offset(const hr_output *out); /* bytes written, before 
 HR_API hr_status hr_output_commit(hr_output *out, hr_error *err);
 HR_API void hr_output_discard(hr_output *out); /* takes `out`; removes the temporary file. NULL: nothing */
 
+/* ---- traces: what threads did, as spans of time, for chrome://tracing or ui.perfetto.dev ---- */
+
+typedef struct hr_trace hr_trace;
+/* Gives a trace without spans; NULL: no memory. Iterators (.spans) and profiles of runs (.trace) add theirs, all by one
+ * clock, at most 2^20 in all: further ones are counted in the file's "events_dropped". They borrow it until they are
+ * freed. */
+HR_API hr_trace *hr_trace_new(void);
+/* Writes the file in Chrome's trace format: a lane for each thread, the caller's first. What there is so far, from any
+ * thread. */
+HR_API hr_status hr_trace_write(hr_trace *t, const char *path, hr_error *err);
+HR_API void hr_trace_free(hr_trace *t); /* NULL: nothing */
+
 /* ---- damage: what becomes of bad records and rows ---- */
 
 /* What a reader does about a damaged record or row. */

@@ -30,7 +30,7 @@
 enum {
     MAX_THREADS = 257 /* the pool's, and the caller as number 0 */,
     MAX_REPORT = 64,
-    MAX_LINES = 32,       /* of hr_explain */
+    MAX_LINES = HR_MAX_STAGE_STATS,
     MAX_UNIT_ROWS = 2048, /* more where a plan has more parts */
     UNIT_NS = 120000,     /* what a unit should take */
     TOKEN_ROWS = 2048,    /* about so many rows lie between two tokens of a stage; no unit reaches beyond one */
@@ -135,8 +135,9 @@ struct engine {
     atomic_bool cancelled, seed_told;
     uint64_t started;
     uint64_t consumer_waits, consumer_wait_ns;
-    size_t over_budget; /* the most that was held beyond the budget, because it had to be */
-    size_t reserved;    /* for units that are being planned and worked on */
+    uint64_t consumer_ns; /* that it was in calls for an element which was not there: its waits, and its own work */
+    size_t over_budget;   /* the most that was held beyond the budget, because it had to be */
+    size_t reserved;      /* for units that are being planned and worked on */
     size_t largest_unit;
     size_t stages_bytes; /* a unit of each stage */
     bool seed_drawn;

@@ -112,6 +112,27 @@ static int explain_stages_collect(const engine *e, line *lines)
     return count;
 }
 
+void hr_iterator_stats_of(hr_iterator *it, hr_iterator_stats *out)
+{
+    engine *e = &it->engine;
+    line lines[MAX_LINES];
+    *out = (hr_iterator_stats){.threads = 1};
+    if (!it->open) return;
+    hr__engine_lock(e);
+    out->stages = explain_stages_collect(e, lines);
+    out->waits = (int64_t)e->consumer_waits;
+    out->wait_seconds = (double)e->consumer_wait_ns / 1e9;
+    out->caller_seconds = (double)e->consumer_ns / 1e9;
+    hr__engine_unlock(e);
+    out->threads = e->max_workers + 1;
+    for (int i = 0; i < out->stages; i++) {
+        hr_stage_stats *s = &out->stage[i];
+        memcpy(s->name, lines[i].kind, sizeof s->name);
+        s->units = lines[i].units, s->rows = lines[i].rows, s->waits = lines[i].waits;
+        s->plan_seconds = (double)lines[i].plan_ns / 1e9, s->work_seconds = (double)lines[i].work_ns / 1e9;
+    }
+}
+
 /* ---- the verdict ---- */
 
 static void write_verdict(hr__text *t, const engine *e, const line *lines, int count, uint64_t total, double seconds)

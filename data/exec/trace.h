@@ -2,7 +2,7 @@
 #ifndef HR_TRACE_H
 #define HR_TRACE_H
 
-#include <stdint.h>
+#include <headrace/io.h>
 
 typedef struct trace trace;
 
@@ -14,10 +14,11 @@ typedef struct trace_unit {
     uint64_t start, planned, done;
 } trace_unit;
 
-trace *hr__trace_new(const char *path, uint64_t started); /* NULL: no memory */
-/* Both with the engine's lock held. */
+/* Adds to `into`; NULL: to a trace of its own, whose file is `path`. NULL: no memory. */
+trace *hr__trace_open(const char *path, hr_trace *into, uint64_t started);
+/* All with the engine's lock held. */
 void hr__trace_unit(trace *t, const trace_unit *u);
 void hr__trace_wait(trace *t, uint64_t from, uint64_t to);
-void hr__trace_close(trace *t); /* writes the file; says in the log if it cannot. NULL: nothing */
+void hr__trace_close(trace *t); /* writes its file; says in the log if it cannot. NULL: nothing */
 
 #endif

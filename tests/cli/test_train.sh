@@ -613,6 +613,27 @@ it_measures_the_input_by_itself() {
     grep -q '"name":"work"' trace.json || fail "no work in the trace"
 }
 
+it_tells_where_the_time_of_a_training_goes() {
+    flights 1000 data
+    headrace train "$flights_yaml" --data data --model-dir model --epochs 1 --profile --trace trace.json
+    ends_with 0
+    prints "MatMul"
+    prints "dnn/hiddenlayer_0"
+    prints "stage of the input"
+    prints "ms a step"
+    prints "binds: a step would take"
+    grep -q '"cat":"Op"' trace.json || fail "no node in the trace"
+    grep -q '"name":"work"' trace.json || fail "no unit of the input in the trace"
+    headrace train "$flights_yaml" --data data --model-dir other --epochs 1 --profile --json
+    ends_with 0
+    prints '"step_seconds_without_input":'
+    prints '"binds":"'
+    headrace train "$flights_yaml" --data data --model-dir more --epochs 1 --trace no/such/trace.json
+    ends_with 1
+    says "no/such"
+    [ -e more/checkpoint ] || fail "no checkpoint"
+}
+
 # A label that is made of the fields tips and fare: one row lacks tips.
 tips_yaml() {
     cat >tips.yaml <<'YAML'

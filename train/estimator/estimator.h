@@ -340,6 +340,9 @@ typedef struct hr_train_opts {
      * another one. Default: it goes on where the checkpoint has it, so that an input that has ended gives no step, and
      * another one is refused. */
     bool new_input;
+    /* Has all that the steps took afterwards, and what the input did (<headrace/profile.h>); a trace that it has, the
+     * spans of both. Default: none. Borrowed for the call. */
+    hr_profile *profile;
 } hr_train_opts;
 /* Trains on the batches of fn(user). Resumes from the newest complete checkpoint of model_dir, if there is one, and
  * saves a checkpoint at the end. Returns HR_OK, too, if nothing was left to do. After HR_ABORTED or HR_UNAVAILABLE, of a

@@ -3,6 +3,7 @@
 #define HR_ESTIMATOR_INTERNAL_H
 
 #include <headrace/estimator.h>
+#include <headrace/profile.h>
 
 enum { MAX_NAMED = 64, MAX_HOOKS = 32, MAX_EXPORTED = 256 };
 
@@ -86,6 +87,7 @@ typedef struct model {
     hr_feed *feed;
     const hr_element *element; /* the batch of this run */
     double input_seconds;      /* that its hook waited for batches */
+    hr_profile *profile;       /* of the steps and the input; NULL: none */
     bool ended;                /* the input is at its end */
     bool new_input;            /* the position that a checkpoint has is not looked at, once */
     bool input_begun;          /* `it` is at the beginning, and the first session takes it */

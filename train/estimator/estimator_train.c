@@ -227,6 +227,7 @@ static hr_status loop(training *t, hr_monitored_session *m, int64_t max_steps, h
     HR_TRY(hr_monitored_step(m, &r->first_step, err));
     r->last_step = r->first_step;
     r->resumed = hr_monitored_restored(m);
+    hr_profile_begin(t->model.profile);
     uint64_t start = uv_hrtime();
     hr_status st = HR_OK;
     while (st == HR_OK && !hr_should_stop(m)) st = one_step(t, m, err);
@@ -257,7 +258,7 @@ static hr_status train_run(training *t, const char *checkpoint, const hr_train_o
         t->model.graph, hooks.hook, hooks.count, .checkpoint_path = checkpoint ? checkpoint : "",
         .checkpoint_dir = c->save_checkpoints_steps < 0 ? NULL : t->model.e->model_dir, .recovers = true,
         .extra = extra, .extras = 2, .init_fn = hr__model_warm_start, .init_user = &t->model, .workers = c->workers,
-        .passes = hr__passes_of(c), .now = c->now, .user = c->now_user);
+        .passes = hr__passes_of(c), .now = c->now, .user = c->now_user, .profile = t->model.profile);
     hr_free(hooks.hook);
     if (!m) return hr_no_memory(err, "a session");
     hr_error closing = {0};
@@ -300,6 +301,7 @@ static hr_status train(hr_estimator *e, hr_input_fn *fn, void *user, const char 
     hr_spec_summary(&t.model.spec, "loss", t.model.spec.loss, false);
     *took_hooks = true;
     t.model.new_input = o->new_input;
+    t.model.profile = o->profile;
     train_begin_input(&t.model, checkpoint);
     hr_status st = train_run(&t, checkpoint, o, err);
     hr__model_close(&t.model);

@@ -197,6 +197,7 @@ hr_status hr__model_open(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *u
 
 void hr__model_close(model *m)
 {
+    hr_profile_add_input(m->profile, m->it);
     hr_iterator_free(m->it);
     hr_dataset_unref(m->ds);
     hr_features_free(m->features);
@@ -212,10 +213,11 @@ void hr__model_close(model *m)
 hr_status hr__model_open_input(model *m, hr_view state, hr_error *err)
 {
     const hr_run_config *c = &m->e->config;
+    hr_profile_add_input(m->profile, m->it);
     hr_iterator_free(m->it); /* of a session before this one */
     m->it = hr_iterate(hr_dataset_ref(m->ds), .workers = c->workers, .budget = c->budget,
                        .seed = (uint64_t)c->tf_random_seed, .state = state.size > 0 ? state.data : NULL,
-                       .state_size = state.size > 0 ? (size_t)state.size : 0);
+                       .state_size = state.size > 0 ? (size_t)state.size : 0, .spans = hr_profile_trace(m->profile));
     return m->it ? HR_OK : hr_no_memory(err, "an iterator");
 }
 

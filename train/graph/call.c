@@ -82,6 +82,8 @@ hr_status hr_call_begin(hr_kernel *k, hr_callee *callee, hr_open_call **out, hr_
     HR_TRY(hr__frame_get(k->frame->run, plan, &frame, err));
     frame->depth = k->frame->depth + 1;
     frame->alone = k->frame->alone;
+    frame->within = k->frame->within;
+    frame->caller = k;
     if (frame->run->recorder) frame->path = hr__recorder_path(frame->run->recorder, k->frame, k->step);
     *out = (hr_open_call *)frame;
     return HR_OK;
@@ -117,7 +119,9 @@ hr_status hr_call_run(hr_open_call *call, hr_tensor *args, int arg_count, hr_ten
         frame->slots[plan->feed_slot[i]] = args[i];
         args[i].buffer = NULL;
     }
+    const uint64_t begin = frame->run->profile ? uv_hrtime() : 0;
     hr_status st = hr__execute(frame, err);
+    if (frame->profiled) frame->caller->elsewhere += (int64_t)(uv_hrtime() - begin);
     if (st == HR_OK && hr__run_stops(frame->run))
         st = hr_fail(err, HR_CANCELLED, "session.cancelled", "session: the run was cancelled");
     for (int i = 0; st == HR_OK && i < plan->fetches; i++) st = hr__fetch_has_value(frame, i, err);
@@ -129,7 +133,11 @@ hr_status hr_call_run(hr_open_call *call, hr_tensor *args, int arg_count, hr_ten
     return st;
 }
 
-void hr_call_alone(hr_open_call *call) { ((hr__frame *)call)->alone = true; }
+void hr_call_alone(hr_open_call *call)
+{
+    ((hr__frame *)call)->alone = true;
+    ((hr__frame *)call)->within = true;
+}
 
 void hr_call_end(hr_open_call *call)
 {

@@ -109,7 +109,10 @@ static hr_status executor_compute(hr__frame *frame, const hr__step *step, hr_err
     k.frame = frame;
     k.step = step;
     k.temps = NULL;
+    k.elsewhere = 0;
+    const uint64_t begin = frame->profiled ? uv_hrtime() : 0;
     const hr_status status = step->node->op->compute(&k, err);
+    if (frame->profiled) hr__profile_step(frame->profiled, (int32_t)(step - frame->plan->steps), begin, k.elsewhere);
     if (k.temps) hr__kernel_end(&k);
     if (status != HR_OK) {
         const hr_status answer = hr__descriptor_answer(step->node->op->name, "graph.failed", status, err);
@@ -387,6 +390,7 @@ hr_status hr__execute(hr__frame *frame, hr_error *err)
     const int64_t runs = atomic_fetch_add_explicit(&plan->runs, 1, memory_order_relaxed);
     frame->measure = runs < 3 || runs % 32 == 0 || frame->run->recorder;
     frame->parallel = plan->step_count > 1 && !frame->alone && executor_pays(frame->run->session, plan, runs);
+    if (frame->run->profile && !frame->within) frame->profiled = hr__profile_plan(frame->run->profile, plan);
     executor_reset(frame);
     if (frame->parallel) {
         run_parallel(frame);
@@ -407,6 +411,7 @@ void hr__execute_begin(hr__frame *frame)
 hr_status hr__execute_marked(hr__frame *frame, const uint8_t *marked, hr_error *err)
 {
     frame->measure = frame->run->recorder;
+    frame->profiled = frame->run->profile ? hr__profile_plan(frame->run->profile, frame->plan) : NULL;
     for (int i = 0; i < frame->plan->step_count; i++)
         if (marked[i]) run_step(frame, i);
     if (frame->status != HR_OK && err) *err = frame->error;

@@ -54,6 +54,9 @@ hr_status hr__frame_get(hr__run *run, hr__plan *plan, hr__frame **out, hr_error 
     frame->depth = 0;
     frame->path = "";
     frame->alone = run->alone;
+    frame->within = false;
+    frame->caller = NULL;
+    frame->profiled = NULL;
     *out = frame;
     return HR_OK;
 }

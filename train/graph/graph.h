@@ -25,6 +25,7 @@ extern "C" {
 
 typedef struct hr_graph hr_graph;
 typedef struct hr_session hr_session;
+typedef struct hr_profile hr_profile; /* <headrace/profile.h> */
 
 /* One output of one node: small, and copied freely. A zeroed one is no node. It lives as long as its graph. */
 typedef struct hr_node {
@@ -354,6 +355,7 @@ typedef struct hr_run_opts {
     hr_run_stats **stats; /* gives what the nodes did, also of a run that fails; NULL if it does not begin. Default:
                            * nothing is recorded */
     bool alone;           /* in the calling thread alone, as where other runs keep the processors busy */
+    hr_profile *profile;  /* adds what the run took. Default: none */
 } hr_run_opts;
 /* hr_session_run_with(s, feeds, 1, &y, 1, &out, HR_RUN_OPTS(.timeout = 2), &err) */
 #define HR_RUN_OPTS(...) (&(hr_run_opts){__VA_ARGS__, .struct_size = sizeof(hr_run_opts)})

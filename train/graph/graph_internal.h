@@ -8,6 +8,7 @@
 #include "train/graph/control_flow.h"
 #include "train/graph/graph_op.h"
 #include "train/graph/signature.h"
+#include <headrace/profile.h>
 
 #include <stdatomic.h>
 #include <uv.h>
@@ -514,6 +515,7 @@ typedef struct hr__plan {
     struct hr__plan *newer, *older; /* by last use */
     int users;                      /* runs under way, and 1 for the cache */
     int number;                     /* of the session's `plans` */
+    int64_t serial;                 /* its own in the process */
     hr__arena arena;
     hr_view key;              /* ids and outputs of what is fed and fetched */
     struct hr_rewrite *graph; /* its nodes */
@@ -566,6 +568,16 @@ const char *hr__recorder_path(hr__recorder *r, const struct hr__frame *caller, c
 /* Gives what was recorded, and ends the recorder. `stats` NULL: drops it. */
 hr_status hr__recorder_end(hr__recorder *r, hr_run_stats **stats, hr_error *err);
 
+/* ---- profile.c: what many runs took, where it is asked for ---- */
+
+typedef struct hr__profiled hr__profiled;                            /* a plan in a profile */
+hr__profiled *hr__profile_plan(hr_profile *p, const hr__plan *plan); /* NULL: no memory */
+/* The kernel of step `index` began at `begin`, by uv_hrtime, and ended now, with so many nanoseconds elsewhere. A piece
+ * of it, for which the thread `by` waits. From any thread. */
+void hr__profile_step(hr__profiled *q, int32_t index, uint64_t begin, int64_t elsewhere);
+void hr__profile_piece(hr__profiled *q, int32_t index, int by, uint64_t begin);
+void hr__profile_run(hr_profile *p, const hr_session *s, uint64_t begin); /* a run that began then has ended */
+
 /* ---- run.c: one run of a session ---- */
 
 typedef struct hr__run {
@@ -579,6 +591,8 @@ typedef struct hr__run {
     double timeout;
     hr__budget *budget;     /* NULL: no limit */
     hr__recorder *recorder; /* NULL: nothing is recorded */
+    hr_profile *profile;    /* NULL: nothing is added */
+    uint64_t began;         /* where there is one */
 } hr__run;
 
 hr_status hr__run_begin(hr__run *run, hr_session *s, const hr_run_opts *opts, hr_error *err);
@@ -605,9 +619,12 @@ typedef struct hr__frame {
     /* Of a plan that switches: outputs without a value in this run, and steps that do not run for lack of one. */
     uint8_t *dead_slot, *dead_step;
     bool parallel, measure;
-    bool alone;       /* never parallel: part of a kernel that is, or of a run that is alone */
-    int depth;        /* calls that it is within */
-    const char *path; /* of these calls, where the run is recorded */
+    bool alone;             /* never parallel: part of a kernel that is, or of a run that is alone */
+    bool within;            /* part of a kernel that a profile measures whole */
+    int depth;              /* calls that it is within */
+    const char *path;       /* of these calls, where the run is recorded */
+    hr_kernel *caller;      /* that it is a call of; NULL: none */
+    hr__profiled *profiled; /* NULL: the run has no profile, or the frame is within such a kernel */
     hr_status status;
     int32_t failed_step; /* the one that is reported */
     hr_error error;

@@ -330,7 +330,8 @@ struct hr_kernel {
     /* The executor's own. */
     struct hr__frame *frame;
     const struct hr__step *step;
-    hr_buffer *temps; /* of hr_kernel_temp: the last one, which begins with the one before */
+    hr_buffer *temps;  /* of hr_kernel_temp: the last one, which begins with the one before */
+    int64_t elsewhere; /* nanoseconds in calls and pieces, which a profile counts by themselves */
 };
 
 /* A new output, contents undefined (strings: empty). */

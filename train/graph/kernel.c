@@ -178,6 +178,8 @@ typedef struct pieces {
     int64_t count, pieces;
     void (*fn)(int64_t first, int64_t last, void *user);
     void *user;
+    const hr_kernel *kernel; /* of a profiled run: */
+    int thread;              /* that waits for all */
 } pieces;
 
 static void kernel_run_piece(int64_t i, void *user)
@@ -186,6 +188,15 @@ static void kernel_run_piece(int64_t i, void *user)
     const int64_t size = p->count / p->pieces, extra = p->count % p->pieces;
     const int64_t first = i * size + (i < extra ? i : extra);
     p->fn(first, first + size + (i < extra), p->user);
+}
+
+static void kernel_measure_piece(int64_t i, void *user)
+{
+    const pieces *p = user;
+    const hr__frame *frame = p->kernel->frame;
+    const uint64_t begin = uv_hrtime();
+    kernel_run_piece(i, user);
+    hr__profile_piece(frame->profiled, (int32_t)(p->kernel->step - frame->plan->steps), p->thread, begin);
 }
 
 enum { PIECE_NS = 30000, MAX_PIECES = 64 };
@@ -199,9 +210,18 @@ void hr_kernel_parallel(hr_kernel *k, int64_t count, double nanoseconds,
         fn(0, count, user);
         return;
     }
-    pieces p = {count, wanted > MAX_PIECES ? MAX_PIECES : (int64_t)wanted, fn, user};
+    pieces p = {count, wanted > MAX_PIECES ? MAX_PIECES : (int64_t)wanted, fn, user, NULL, 0};
     if (p.pieces > count) p.pieces = count;
-    hr__parallel_for_with(k->frame->alone ? 0 : k->session->kernel_workers, p.pieces, kernel_run_piece, &p);
+    const int workers = k->frame->alone ? 0 : k->session->kernel_workers;
+    if (!k->frame->profiled) {
+        hr__parallel_for_with(workers, p.pieces, kernel_run_piece, &p);
+        return;
+    }
+    const uint64_t begin = uv_hrtime();
+    p.kernel = k;
+    p.thread = hr__pool_thread();
+    hr__parallel_for_with(workers, p.pieces, kernel_measure_piece, &p);
+    k->elsewhere += (int64_t)(uv_hrtime() - begin);
 }
 
 /* ---- files ---- */

@@ -36,6 +36,8 @@ hr_status hr__run_begin(hr__run *run, hr_session *s, const hr_run_opts *opts, hr
     const int64_t memory_limit = opts->memory_limit ? opts->memory_limit : s->memory_limit;
     HR_TRY(check_options(run->timeout, memory_limit, err));
     HR_TRY(equip(run, memory_limit, opts->stats, err));
+    run->profile = opts->profile;
+    if (run->profile) run->began = uv_hrtime();
     uv_mutex_lock(&s->lock);
     run->cancelled = s->cancel_next;
     atomic_init(&run->stop, s->cancel_next);
@@ -82,6 +84,7 @@ hr_status hr__run_end(hr__run *run, const hr_run_opts *opts, hr_status st, hr_er
     uv_mutex_unlock(&s->lock);
     if (st == HR_OK) st = why_it_ended(run, err);
     hr__budget_drop(run->budget);
+    if (run->profile) hr__profile_run(run->profile, s, run->began);
     if (!run->recorder) return st;
     const hr_status recorded = hr__recorder_end(run->recorder, opts->stats, st == HR_OK ? err : NULL);
     return st == HR_OK ? recorded : st;

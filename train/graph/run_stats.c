@@ -1,9 +1,8 @@
 /* What the nodes of a run took. A recorder copies names, so that what it gives outlives session and graph. */
 #include "base/text.h"
+#include "io/trace.h"
 #include "train/graph/graph_internal.h"
 
-#include <headrace/io.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,57 +119,36 @@ void hr_run_stats_free(hr_run_stats *stats)
 
 /* ---- Chrome's trace format ---- */
 
-static void write_text(hr__text *to, const char *key, const char *text)
+static void write_argument(hr__text *to, const char *key, const char *text)
 {
-    hr__text_printf(to, ",\"%s\":", key);
+    hr__text_printf(to, "%s\"%s\":", to->size ? "," : "", key);
     hr__text_json(to, text, strlen(text));
 }
 
-static void write_node(hr__text *to, const hr_node_stats *node)
+/* Without memory it counts as dropped. */
+static void trace_node(hr_trace *t, const hr_node_stats *node)
 {
-    hr__text_printf(to, "{\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f", node->thread,
-                    (double)node->begin / 1e3, (double)(node->end - node->begin) / 1e3);
-    write_text(to, "name", node->op);
-    hr__text_printf(to, ",\"cat\":\"Op\",\"args\":{\"bytes\":%" PRId64, node->bytes);
-    write_text(to, "name", node->name);
-    if (*node->calls) write_text(to, "calls", node->calls);
-    if (*node->function) write_text(to, "function", node->function);
-    hr__text_add(to, "}},\n");
-}
-
-static void write_threads(hr__text *to, const hr_run_stats *stats)
-{
-    int threads = 1;
-    for (int64_t i = 0; i < stats->count; i++)
-        if (stats->nodes[i].thread >= threads) threads = stats->nodes[i].thread + 1;
-    for (int i = 0; i < threads; i++)
-        hr__text_printf(to,
-                        "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%d,\"args\":{\"name\":\"%s %d\"}},\n",
-                        i, i == 0 ? "caller" : "worker", i);
-    hr__text_printf(to,
-                    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"headrace\"}}],\n"
-                    "\"otherData\":{\"nodes_left_out\":%" PRId64 "}}\n",
-                    stats->left_out);
+    hr__text args = {0};
+    int32_t kind = -1;
+    write_argument(&args, "name", node->name);
+    if (*node->calls) write_argument(&args, "calls", node->calls);
+    if (*node->function) write_argument(&args, "function", node->function);
+    if (hr__text_status(&args, "a trace", NULL) == HR_OK)
+        kind = hr__trace_kind(t, &(hr__span_kind){node->op, "Op", args.data, "bytes", NULL});
+    hr__text_free(&args);
+    hr__trace_add(t, kind, node->thread, (uint64_t)node->begin, (uint64_t)node->end, node->bytes, 0);
 }
 
 hr_status hr_run_stats_trace(const hr_run_stats *stats, const char *path, hr_error *err)
 {
-    hr__text text = {0};
-    hr_output *out = NULL;
     if (!stats || !path)
         return hr_fail(err, HR_INVALID_ARGUMENT, "session.stats",
                        "a trace: expected what a run took and a path, got %s", stats ? "no path" : "NULL");
-    hr__text_add(&text, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
-    for (int64_t i = 0; i < stats->count; i++) write_node(&text, &stats->nodes[i]);
-    write_threads(&text, stats);
-    hr_status st = hr__text_status(&text, "a trace", err);
-    if (st == HR_OK)
-        st = hr_output_open_with(path, &(hr_output_opts){.no_sync = true, .compression = HR_NONE}, &out, err);
-    if (st == HR_OK) st = hr_output_write(out, text.data, text.size, err);
-    if (st == HR_OK)
-        st = hr_output_commit(out, err);
-    else if (out)
-        hr_output_discard(out);
-    hr__text_free(&text);
+    hr_trace *t = hr__trace_begin(0);
+    if (!t) return hr_no_memory(err, "a trace");
+    for (int64_t i = 0; i < stats->count; i++) trace_node(t, &stats->nodes[i]);
+    hr__trace_dropped(t, stats->left_out);
+    const hr_status st = hr_trace_write(t, path, err);
+    hr_trace_free(t);
     return st;
 }

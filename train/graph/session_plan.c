@@ -430,6 +430,8 @@ static hr_status new_plan(const hr__instance *in, const hr_function *function, c
 {
     hr__plan *plan = *out = hr_calloc(1, sizeof *plan);
     if (!plan) return hr_no_memory(err, "a plan");
+    static _Atomic int64_t made;
+    plan->serial = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
     plan->function = function;
     plan->feeds = feed_count;
     plan->fetches = fetch_count;

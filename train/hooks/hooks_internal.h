@@ -27,6 +27,7 @@ struct hr_monitored_session {
     char *passes;
     hr_status (*init_fn)(hr_session *s, void *user, hr_error *err);
     void *init_user;
+    hr_profile *profile;             /* NULL: none */
     hr_node init, local_init, ready; /* ready: may be none */
     char *restored;                  /* the checkpoint; NULL: variables began again */
     bool recovers;

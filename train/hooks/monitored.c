@@ -37,6 +37,7 @@ static hr_status keep_options(hr_monitored_session *m, const hr_monitored_sessio
                        "var_list: expected an array of variables, got NULL or a count below 0");
     if (list->count > 0) m->var_list.saved = hr_memdup(list->saved, (size_t)list->count * sizeof *list->saved);
     if (m->var_list.saved) m->var_list.count = list->count;
+    m->profile = o->profile;
     m->init_fn = o->init_fn;
     m->init_user = o->init_user;
     m->recovers = o->recovers;
@@ -319,7 +320,7 @@ static hr_status run_once(hr_monitored_session *m, const hr_feed *feeds, int fee
     hr_run_request *r = m->request;
     HR_TRY(gather_requests(m, feeds, feed_count, fetches, fetch_count, err));
     HR_TRY(hr_session_run_with(m->session, r->feed, r->feeds, r->fetch, r->fetches, r->result,
-                               HR_RUN_OPTS(.stats = r->stats ? &m->stats : NULL), err));
+                               HR_RUN_OPTS(.stats = r->stats ? &m->stats : NULL, .profile = m->profile), err));
     hr_status st = after_run(m, err);
     for (int i = 0; i < r->fetches; i++) {
         if (st == HR_OK && out && i < fetch_count)

@@ -132,7 +132,7 @@ hr_status hr_training_train_with(hr_training *t, const hr_training_train_opts *o
     hr_hook *hook = run.opts.progress ? hr_hook_new(&training_run_hook, &state) : NULL;
     if (!result) result = &unwanted;
     hr_status st = hr_estimator_train(e, hr_training_input, t, .max_steps = hr_training_max_steps(t), .hooks = &hook,
-                                      .hook_count = hook ? 1 : 0, .result = result);
+                                      .hook_count = hook ? 1 : 0, .result = result, .profile = run.opts.profile);
     if (st != HR_OK && err) *err = *hr_estimator_error(e);
     if (st == HR_OK && result->finished && result->last_step == 0)
         st = hr_fail(err, HR_INVALID_ARGUMENT, "training.rows", "train: expected at least one row in %s, found none",

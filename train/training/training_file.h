@@ -66,6 +66,7 @@ typedef struct hr_training_train_opts {
      * checkpoint and without an error; result->finished says whether it was at its end. */
     bool (*progress)(const hr_training_progress *now, void *user);
     void *user;
+    hr_profile *profile; /* as of hr_estimator_train */
 } hr_training_train_opts;
 
 /* Trains as the file says: from the newest complete checkpoint in the model's folder up to max_steps or the end of the

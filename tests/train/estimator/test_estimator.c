@@ -6,6 +6,7 @@
 #include <headrace/checkpoint.h>
 #include <headrace/io.h>
 #include <headrace/ops.h>
+#include <headrace/profile.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -499,6 +500,37 @@ static void equal_trainings_write_equal_checkpoints(void **state)
     }
 }
 
+/* ---- profiles ---- */
+
+static void a_profile_has_the_steps_and_their_input(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_profile_report report;
+    hr_train_result result;
+    size_t size;
+    write_rows("data", ROWS);
+    test_input in = {.folder = "data", .epochs = 3, .batch = 16};
+    const classifier_spec spec = {.kind = COMBINED, .model_dir = "profiled"};
+    remove_folder("profiled");
+    hr_trace *trace = hr_trace_new();
+    hr_profile *profile = hr_profile_new(.trace = trace);
+    train_well(&spec, &in, (hr_train_opts){.result = &result, .profile = profile}, NULL);
+    assert_ok(hr_profile_report_of(profile, &report, &err), &err);
+    assert_exactly(report.steps, result.last_step);
+    assert_at_most(report.node_thread_seconds, report.threads * report.run_seconds);
+    assert_at_most(report.seconds, result.seconds);
+    assert_more(report.stages, 1);
+    assert_exactly(report.stage[0].rows, 3 * ROWS);
+    assert_ok(hr_trace_write(trace, "profiled/trace.json", &err), &err);
+    char *text = read_whole_file("profiled/trace.json", &size);
+    assert_non_null(strstr(text, "\"name\":\"work\""));
+    assert_non_null(strstr(text, "\"name\":\"ResourceApplyFtrl"));
+    free(text);
+    hr_profile_free(profile);
+    hr_trace_free(trace);
+}
+
 /* ---- what a folder holds, further metrics, chosen predictions ---- */
 
 static hr_status mean_label(const hr_model_call *call, void *user, hr_error *err)
@@ -892,6 +924,7 @@ int main(void)
         cmocka_unit_test(a_preempted_training_goes_on_where_its_checkpoint_is),
         cmocka_unit_test(the_input_begins_anew_where_that_is_asked_for),
         cmocka_unit_test(equal_trainings_write_equal_checkpoints),
+        cmocka_unit_test(a_profile_has_the_steps_and_their_input),
         cmocka_unit_test(an_estimator_tells_what_its_folder_holds),
         cmocka_unit_test(a_training_goes_on_from_the_newest_whole_checkpoint),
         cmocka_unit_test(a_finished_training_does_nothing_and_says_so),
