@@ -500,7 +500,54 @@ static void equal_trainings_write_equal_checkpoints(void **state)
     }
 }
 
-/* ---- profiles ---- */
+/* ---- wide & deep, with products that several threads share ---- */
+
+enum { LARGE_ROWS = 1600, LARGE_BATCH = 512, LARGE_STEPS = 7 /* the last one of 128 rows */ };
+
+static int64_t runs_of(const hr_profile_report *report, const char *op)
+{
+    for (int i = 0; i < report->ops; i++)
+        if (strcmp(report->op[i].name, op) == 0) return report->op[i].count;
+    return 0;
+}
+
+/* From the checkpoint that is there, after `begin` steps, up to step `end`. */
+static void train_large(const char *folder, int workers, int begin, int end)
+{
+    static recorder r;
+    hr_error err = {0};
+    hr_profile_report report;
+    test_input in = {.folder = "data", .epochs = 2, .batch = LARGE_BATCH};
+    const classifier_spec spec = {.kind = COMBINED, .model_dir = folder, .workers = &workers, .large = true};
+    hr_profile *profile = hr_profile_new();
+    r = (recorder){.stop_at = end < LARGE_STEPS ? end - begin : 0};
+    train_well(&spec, &in, (hr_train_opts){.profile = profile}, &r);
+    assert_ok(hr_profile_report_of(profile, &report, &err), &err);
+    assert_exactly(report.steps, end - begin);
+    assert_exactly(report.threads, workers + 1);
+    assert_exactly(runs_of(&report, "Headrace>LookupMatMul"), end - begin);
+    assert_exactly(runs_of(&report, "Headrace>LookupMatMulGrad"), end - begin);
+    hr_profile_free(profile);
+}
+
+/* The first layer over embeddings as estimators run it: the same bits by one thread, by several, by several again, and
+ * by a training that was stopped and resumed with another number of threads. */
+static void wide_and_deep_is_the_same_bit_by_bit(void **state)
+{
+    (void)state;
+    static const int workers[] = {0, 1, 1, 2};
+    static const char *const names[] = {"model.ckpt-7.index", "model.ckpt-7.data-00000-of-00001"};
+    hr_set_threads(2);
+    write_rows("data", LARGE_ROWS);
+    for (int w = 0; w < 7; w++) {
+        const char *folder = w ? "equal" : "first";
+        const int middle = w < 4 ? 0 : w - 1;
+        remove_folder(folder);
+        if (middle) train_large(folder, workers[w % 4], 0, middle);
+        train_large(folder, workers[(w + w / 4) % 4], middle, LARGE_STEPS);
+        for (int i = 0; i < 2 && w > 0; i++) assert_same_bytes("first", "equal", names[i]);
+    }
+}
 
 static void a_profile_has_the_steps_and_their_input(void **state)
 {
@@ -924,6 +971,7 @@ int main(void)
         cmocka_unit_test(a_preempted_training_goes_on_where_its_checkpoint_is),
         cmocka_unit_test(the_input_begins_anew_where_that_is_asked_for),
         cmocka_unit_test(equal_trainings_write_equal_checkpoints),
+        cmocka_unit_test(wide_and_deep_is_the_same_bit_by_bit),
         cmocka_unit_test(a_profile_has_the_steps_and_their_input),
         cmocka_unit_test(an_estimator_tells_what_its_folder_holds),
         cmocka_unit_test(a_training_goes_on_from_the_newest_whole_checkpoint),

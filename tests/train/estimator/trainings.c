@@ -66,7 +66,7 @@ void write_rows_with_label(const char *folder, int rows, int row, double label)
 /* ---- models ---- */
 
 static const float boundaries[] = {20, 40, 60};
-static const int64_t units[] = {8, 4};
+static const int64_t units[] = {8, 4}, large_units[] = {192, 96};
 
 static hr_feature_column *sex_column(void)
 {
@@ -80,7 +80,7 @@ hr_estimator *new_test_classifier(const classifier_spec *s)
     hr_feature_column *wide[] = {sex_column(), town_column(),
                                  hr_bucketized_column(hr_numeric_column("age"), boundaries, 3)};
     hr_feature_column *deep[] = {hr_numeric_column("age"), hr_indicator_column(sex_column()),
-                                 hr_embedding_column(town_column(), 3)};
+                                 hr_embedding_column(town_column(), s->large ? 32 : 3)};
     hr_classifier_opts o = {.struct_size = sizeof o,
                             .model_dir = s->model_dir,
                             .config = {.tf_random_seed = 11,
@@ -91,7 +91,7 @@ hr_estimator *new_test_classifier(const classifier_spec *s)
     if (s->kind != DNN) o.linear_feature_columns = (hr_column_list){wide, 3};
     if (s->kind != LINEAR) {
         o.dnn_feature_columns = (hr_column_list){deep, 3};
-        o.dnn_hidden_units = (hr_units){units, 2};
+        o.dnn_hidden_units = (hr_units){s->large ? large_units : units, 2};
         o.dnn_optimizer = hr_adagrad(0.05f);
     }
     hr_estimator *e = s->kind == LINEAR ? hr_linear_classifier_with(&o)
