@@ -123,6 +123,22 @@ TEXT
     absent frozen.pb
 }
 
+it_shows_the_type_of_what_a_reference_refers_to() {
+    mkdir counter
+    cat >counter/saved_model.pbtxt <<TEXT
+meta_graphs {
+  meta_info_def { tags: "serve" }
+  graph_def { node { name: "c" op: "VariableV2" attr { key: "dtype" value { type: DT_FLOAT } }
+                     attr { key: "shape" value { shape { } } } } }
+  signature_def { key: "count" value {
+    outputs { key: "c" value { name: "c:0" dtype: DT_FLOAT_REF tensor_shape { } } } } }
+}
+TEXT
+    headrace saved-model show counter
+    ends_with 0
+    prints "output c: float32[]"
+}
+
 it_converts_bytes_and_text() {
     golden tf2_module
     headrace saved-model convert tf2_module -o tf2_module/saved_model.pbtxt

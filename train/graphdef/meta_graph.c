@@ -44,7 +44,7 @@ static hr_status tensor_of_info(const proto_tensor_info *from, const char *key, 
 {
     *out = (hr_meta_tensor){.key = key, .shape = HR_UNKNOWN_SHAPE};
     if (!from) return HR_OK;
-    out->dtype = (hr_dtype)from->dtype;
+    out->dtype = (hr_dtype)(from->dtype > 100 ? from->dtype - 100 : from->dtype); /* DT_FLOAT_REF: float */
     if (from->encoding_case == HEADRACE__PROTO__TENSOR_INFO__ENCODING_NAME) out->name = from->name;
     if (from->encoding_case == HEADRACE__PROTO__TENSOR_INFO__ENCODING_COO_SPARSE) {
         out->name = from->coo_sparse->values_tensor_name;
