@@ -299,8 +299,9 @@ HR_API uint64_t hr_fingerprint_cat64(uint64_t a, uint64_t b);
 
 /* Sets the number of worker threads in the process's only pool: 0 to 256; numbers outside count as the nearest of
  * these. The threads that call the library work in addition. With 0, everything runs in the calling thread. Default:
- * the environment variable HEADRACE_THREADS if it is a number, else the number of processors minus one. May be called
- * again; what is already running keeps the workers it has. */
+ * the environment variable HEADRACE_THREADS if it is a number, else the number of processors, or of those that the
+ * control group gives to the process, minus one. May be called again; what is already running keeps the workers it
+ * has. */
 HR_API void hr_set_threads(int workers);
 HR_API int hr_threads(void); /* the number that was set, or the default */
 

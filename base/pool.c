@@ -5,6 +5,7 @@
 #include "base/pool.h"
 #include "base/cpu.h"
 #include "base/number.h"
+#include "base/quota.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,9 @@ static struct pool {
     uv_cond_t left;   /* a thread waits here until no worker is in its client */
     hr__client *first;
     uv_thread_t thread[MAX_WORKERS];
-    int started, wanted, cores;
+    int started, wanted;
+    int cores;    /* that may be used at once */
+    double quota; /* of the control group, where it is less than the machine has; 0: it is not */
     int parked;
     bool stopping;
     /* Wake-ups that no sleeper has taken yet. `sleeping` excludes the workers that they are for: two wake-ups reach two
@@ -44,7 +47,7 @@ static int default_workers(void)
     const char *text = getenv("HEADRACE_THREADS");
     int32_t workers;
     const bool given = text && hr__parse_int32(text, strlen(text), HR__NUMBER_DEFAULT, &workers) == HR__PARSED;
-    return given ? workers : (int)uv_available_parallelism() - 1;
+    return given ? workers : pool.cores - 1;
 }
 
 static int within_bounds(int workers) { return workers < 0 ? 0 : workers > MAX_WORKERS ? MAX_WORKERS : workers; }
@@ -70,11 +73,20 @@ static void after_fork_in_child(void)
     pool.sleeping = 0;
 }
 
+static void find_cores(void)
+{
+    const double quota = hr__cpu_quota();
+    pool.cores = (int)uv_available_parallelism();
+    if (quota <= 0 || quota >= pool.cores) return;
+    pool.quota = quota;
+    pool.cores = (int)quota + (quota > (int)quota);
+}
+
 static void start_pool(void)
 {
     make_locks();
+    find_cores();
     pool.wanted = within_bounds(default_workers());
-    pool.cores = (int)uv_available_parallelism();
     pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
@@ -217,6 +229,14 @@ int hr_threads(void)
     return workers;
 }
 
+/* More threads than the quota has are stopped again and again, and what is measured then says little. */
+static void tell_quota(void)
+{
+    hr_log_message(pool.wanted + 1 > pool.cores ? HR_WARNING : HR_INFO,
+                   "threads: the control group gives %.3g of %u processors; there are %d workers besides the callers",
+                   pool.quota, uv_available_parallelism(), pool.wanted);
+}
+
 hr_status hr__pool_join(hr__client *client, hr_error *err)
 {
     uv_once(&once, start_pool);
@@ -227,9 +247,11 @@ hr_status hr__pool_join(hr__client *client, hr_error *err)
     while (*last) last = &(*last)->next;
     client->next = NULL;
     *last = client;
+    const bool first = pool.started == 0;
     start_workers();
-    const bool none = pool.wanted > 0 && pool.started == 0;
+    const bool none = pool.wanted > 0 && pool.started == 0, tells = first && pool.started > 0 && pool.quota > 0;
     uv_mutex_unlock(&pool.lock);
+    if (tells) tell_quota();
     if (!none) return HR_OK;
     hr__pool_leave(client);
     return hr_fail(err, HR_RESOURCE_EXHAUSTED, "pool.threads",

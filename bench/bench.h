@@ -31,6 +31,7 @@ typedef struct work {
     void (*release)(void *memory);
     int threads;      /* default 1 */
     int also_threads; /* a second line with so many, in alternating rounds; 0: none */
+    int unit;         /* also tells the nanoseconds of so many rows, where one alone says little; 0: no */
     bool per_run;     /* us_per_row is null: start, state */
     bool once;        /* a single pass, without one to warm up: it has rounds of its own */
 } work;

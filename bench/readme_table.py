@@ -26,7 +26,7 @@ PEERS = {  # our work: (what it is, the peers' works that do the same job)
 
 def load(path):
     with open(path) as f:
-        return [json.loads(line) for line in f if line.startswith("{")]
+        return [row for row in (json.loads(line) for line in f if line.startswith("{")) if "work" in row]
 
 
 def processor():

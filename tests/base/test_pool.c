@@ -1,5 +1,6 @@
 /* The pool: every piece is done once, clients share the workers, and nobody waits for more than what is running. */
 #include "base/pool.h"
+#include "base/quota.h"
 #include "tests/testing.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -7,12 +8,20 @@
 
 enum { PIECES = 500 };
 
+/* Processors that the process may use at once. */
+static int usable_processors(void)
+{
+    const double quota = hr__cpu_quota();
+    const int all = (int)uv_available_parallelism();
+    return quota > 0 && quota < all ? (int)(quota + 0.999999) : all;
+}
+
 /* Before anything has asked for the pool, which looks at the environment once. */
 static int set_threads(void **state)
 {
     (void)state;
     setenv("HEADRACE_THREADS", "all of them", 1);
-    if (hr_threads() != (int)uv_available_parallelism() - 1) return -1;
+    if (hr_threads() != usable_processors() - 1) return -1;
     hr_set_threads(4);
     return 0;
 }

@@ -29,7 +29,10 @@ static void *open_blas(void)
 {
     static const char variable[] = "OPENBLAS_CORETYPE";
     void *library = dlopen(HR_BLAS_LIBRARY, RTLD_LAZY | RTLD_LOCAL); /* for good */
-    if (!library || getenv(variable) || !is_unknown_processor(library)) return library;
+    const char *set = getenv(variable);
+    if (set)
+        hr_log_message(HR_WARNING, "%s is set: OpenBLAS computes as on a processor of type '%.40s'", variable, set);
+    if (!library || set || !is_unknown_processor(library)) return library;
     dlclose(library);
     setenv(variable, hr__cpu_has(HR__AVX512) ? "SkylakeX" : "Haswell", 1);
     library = dlopen(HR_BLAS_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
