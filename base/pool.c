@@ -292,20 +292,37 @@ void hr__pool_wake(hr__client *client)
 
 /* ---- loops ---- */
 
+/* A thread takes the pieces of its own range first, so that it finds in its cache what it has computed in the loop
+ * before; then what is left of the others'. */
+enum { MAX_RANGES = 8 };
+
+typedef struct range {
+    _Atomic int64_t next;
+    int64_t end;
+} range;
+
 typedef struct loop {
     hr__client client; /* first */
-    _Atomic int64_t next;
-    int64_t count;
+    range range[MAX_RANGES];
+    int ranges;
     void (*fn)(int64_t i, void *user);
     void *user;
 } loop;
 
+static bool take_piece(loop *l, int thread, int64_t *i)
+{
+    for (int r = 0; r < l->ranges; r++) {
+        range *of = &l->range[(thread + r) % l->ranges];
+        if (of->next < of->end && (*i = of->next++) < of->end) return true;
+    }
+    return false;
+}
+
 static bool pool_run_piece(hr__client *client, int thread)
 {
-    (void)thread;
     loop *l = (loop *)client;
-    const int64_t i = l->next < l->count ? l->next++ : l->count;
-    if (i >= l->count) return false;
+    int64_t i;
+    if (!take_piece(l, thread, &i)) return false;
     in_loop = true;
     l->fn(i, l->user);
     in_loop = false;
@@ -313,11 +330,21 @@ static bool pool_run_piece(hr__client *client, int thread)
     return true;
 }
 
+static void cut_loop(loop *l, int64_t count, int64_t threads)
+{
+    l->ranges = (int)(threads < MAX_RANGES ? threads : MAX_RANGES);
+    for (int r = 0; r < l->ranges; r++) {
+        l->range[r].next = count / l->ranges * r + count % l->ranges * r / l->ranges;
+        l->range[r].end = count / l->ranges * (r + 1) + count % l->ranges * (r + 1) / l->ranges;
+    }
+}
+
 void hr__parallel_for_with(int workers, int64_t count, void (*fn)(int64_t i, void *user), void *user)
 {
-    loop l = {.client = {.run_one = pool_run_piece, .max_workers = workers}, .count = count, .fn = fn, .user = user};
+    loop l = {.client = {.run_one = pool_run_piece, .max_workers = workers}, .fn = fn, .user = user};
     int64_t helpers = count > 1 && !in_loop ? hr_threads() : 0;
     if (workers >= 0 && workers < helpers) helpers = workers;
+    cut_loop(&l, count, helpers + 1);
     if (helpers == 0 || hr__pool_join(&l.client, NULL) != HR_OK) {
         for (int64_t i = 0; i < count; i++) fn(i, user);
         return;

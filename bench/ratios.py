@@ -24,7 +24,11 @@ def needed(pairs):
 def seen(path):
     with open(path) as f:
         rows = [json.loads(line) for line in f if line.startswith("{")]
-    return {row["work"]: row["us_per_row"] for row in rows if row.get("us_per_row")}
+    times = {}
+    for row in rows:
+        if row.get("us_per_row"):
+            times[row["work"]] = min(row["us_per_row"], times.get(row["work"], row["us_per_row"]))
+    return times
 
 
 def keep(path, ratios):

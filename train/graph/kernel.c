@@ -199,7 +199,7 @@ static void kernel_measure_piece(int64_t i, void *user)
     hr__profile_piece(frame->profiled, (int32_t)(p->kernel->step - frame->plan->steps), p->thread, begin);
 }
 
-enum { PIECE_NS = 30000, MAX_PIECES = 64 };
+enum { PIECE_NS = 10000, MAX_PIECES = 64 };
 
 void hr_kernel_parallel(hr_kernel *k, int64_t count, double nanoseconds,
                         void (*fn)(int64_t first, int64_t last, void *user), void *user)
