@@ -3,8 +3,8 @@
  *
  *     hr_profile *p = hr_profile_new();
  *     hr_profile_begin(p);
- *     while (hr_next(it, &e) == HR_OK)
- *         ... hr_session_run_with(s, feeds, count, &step, 1, NULL, HR_RUN_OPTS(.profile = p), &err) ...
+ *     while (hr_next(it, &element) == HR_OK) // and feeds made of it
+ *         st = hr_session_run_with(s, feeds, n, &train, 1, NULL, HR_RUN_OPTS(.profile = p), &err);
  *     hr_profile_add_input(p, it);
  *     char *text = hr_profile_text(p);
  *
