@@ -14,7 +14,7 @@ extern "C" {
  * /proc/self/cgroup, `mounted` is /sys/fs/cgroup, where versions 1 and 2 have their files. */
 double hr__cpu_quota_of(const char *groups, const char *mounted);
 /* That of this process. */
-HR_API double hr__cpu_quota(void);
+double hr__cpu_quota(void);
 
 #ifdef __cplusplus
 }
