@@ -40,7 +40,7 @@ hr_kit(train/layers LIBRARY headrace_train DEF ops.def)
 hr_kit(train/optimizers LIBRARY headrace_train DEF optimizers.def)
 hr_kit(train/hooks LIBRARY headrace_train DEF hooks.def LINK -luv)
 # A row of CSVLogger is appended whole, and taken back where it cannot be: no writer of the kits does that.
-hr_kit(train/models/layers LIBRARY headrace_train DEF layers.def)
+hr_kit(train/models/layers LIBRARY headrace_train DEF layers.def HEADERS recurrent.h)
 hr_kit(train/models/callbacks LIBRARY headrace_train DEF callbacks.def HEADERS rate.h EXCEPT csv_logger)
 hr_kit(train/estimator/heads LIBRARY headrace_train DEF heads.def)
 # What tests add from outside.

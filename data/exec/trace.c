@@ -5,9 +5,17 @@
 #include "io/trace.h"
 #include <string.h>
 
+/* What the spans of a stage are called. */
+typedef struct stage_kinds {
+    char *stage;
+    int32_t plan, work;
+} stage_kinds;
+
 struct trace {
     hr_trace *spans;
     char *path; /* of a trace of its own; NULL: it is the caller's */
+    stage_kinds *kinds;
+    int stages;
 };
 
 trace *hr__trace_open(const char *path, hr_trace *into, uint64_t started)
@@ -35,11 +43,25 @@ static int32_t trace_kind_of(trace *t, const char *what, const char *stage)
     return kind;
 }
 
+/* The same stage is met again and again: by its name, for stages come and go. */
+static stage_kinds kinds_of(trace *t, const char *stage)
+{
+    for (int i = 0; i < t->stages; i++)
+        if (strcmp(t->kinds[i].stage, stage) == 0) return t->kinds[i];
+    const stage_kinds none = {NULL, -1, -1};
+    stage_kinds *grown = hr_realloc(t->kinds, ((size_t)t->stages + 1) * sizeof *grown);
+    if (!grown) return none;
+    t->kinds = grown;
+    grown[t->stages] =
+        (stage_kinds){hr_strdup(stage), trace_kind_of(t, "plan", stage), trace_kind_of(t, "work", stage)};
+    return grown[t->stages].stage ? grown[t->stages++] : none;
+}
+
 void hr__trace_unit(trace *t, const trace_unit *u)
 {
-    const int32_t plan = trace_kind_of(t, "plan", u->stage), work = trace_kind_of(t, "work", u->stage);
-    hr__trace_add(t->spans, plan, u->thread, u->start, u->planned, u->number, u->rows);
-    hr__trace_add(t->spans, work, u->thread, u->planned, u->done, u->number, u->rows);
+    const stage_kinds kinds = kinds_of(t, u->stage);
+    hr__trace_add(t->spans, kinds.plan, u->thread, u->start, u->planned, u->number, u->rows);
+    hr__trace_add(t->spans, kinds.work, u->thread, u->planned, u->done, u->number, u->rows);
 }
 
 void hr__trace_wait(trace *t, uint64_t from, uint64_t to)
@@ -55,6 +77,8 @@ void hr__trace_close(trace *t)
     if (t->path && hr_trace_write(t->spans, t->path, &err) != HR_OK)
         hr_log_message(HR_WARNING, "the trace was not written: %s", err.text);
     if (t->path) hr_trace_free(t->spans);
+    for (int i = 0; i < t->stages; i++) hr_free(t->kinds[i].stage);
+    hr_free(t->kinds);
     hr_free(t->path);
     hr_free(t);
 }

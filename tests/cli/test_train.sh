@@ -771,6 +771,15 @@ it_names_the_line_of_a_label_in_a_csv() {
     refused 1 "hole.csv:7: feature 'SepalLength': expected float32 values, found none"
 }
 
+it_warns_of_products_of_another_processor() {
+    OPENBLAS_CORETYPE=Haswell headrace train "$SOURCE/examples/iris.yaml" --data "$SOURCE/examples/data" --steps 1 -m "$PWD/model"
+    ends_with 0
+    says "OPENBLAS_CORETYPE is set: OpenBLAS computes as on a processor of type 'Haswell'"
+    headrace train "$SOURCE/examples/iris.yaml" --data "$SOURCE/examples/data" --steps 2 -m "$PWD/model"
+    ends_with 0
+    case $err in *OPENBLAS*) fail "a warning without a reason" ;; esac
+}
+
 it_says_what_a_file_without_a_format_looks_like() {
     cp "$SOURCE/examples/data/iris_train.csv" iris
     headrace train "$SOURCE/examples/iris.yaml" --set train.files="$PWD/iris" -m model

@@ -77,19 +77,20 @@ static hr_status space_side(hr_shape in, const blocks *b, hr_shape *out, hr_erro
 /* Where position `row` of the batch's side lies in the space's side; -1: in the edges. */
 static int64_t place_in_space(const blocks *b, hr_shape space, hr_shape batch, int64_t row)
 {
-    int64_t inside[HR_MAX_RANK], cells = 1, at = 0;
+    int64_t cells = 1, all = 1, at = 0;
     for (int i = 1; i <= b->count; i++) cells *= batch.dims[i];
     int64_t part = row / cells / space.dims[0], cell = row % cells;
     const int64_t example = row / cells % space.dims[0];
-    for (int i = b->count - 1; i >= 0; i--) {
-        inside[i] = cell % batch.dims[i + 1] * b->block[i] + part % b->block[i] - b->front[i];
-        if (inside[i] < 0 || inside[i] >= space.dims[i + 1]) return -1;
+    for (int i = b->count - 1; i >= 0; i--) { /* from the fastest dimension on */
+        const int64_t length = space.dims[i + 1];
+        const int64_t inside = cell % batch.dims[i + 1] * b->block[i] + part % b->block[i] - b->front[i];
+        if (inside < 0 || inside >= length) return -1;
+        at += inside * all;
+        all *= length;
         part /= b->block[i];
         cell /= batch.dims[i + 1];
     }
-    for (int i = 0; i < b->count; i++) at = at * space.dims[i + 1] + inside[i];
-    for (int i = 1; i <= b->count; i++) cells = i == 1 ? space.dims[i] : cells * space.dims[i];
-    return b->count ? example * cells + at : example;
+    return example * all + at;
 }
 
 static hr_status blocks_compute(hr_kernel *k, bool to_batch, hr_error *err)
