@@ -382,6 +382,8 @@ hr_status hr__check_kernel(const hr__node *n, hr_error *err);
 void hr__know_handle(hr_node node, hr_node like);
 /* What is known of the variable of a handle, or of a read of one, also of one that a function has captured. */
 bool hr__handle_known(hr_node node, hr_handle_info *out);
+/* Makes the variable of a VarHandleOp that of another one, before any session has run it. */
+hr_status hr__handle_join(hr_node handle, hr_node like, hr_error *err);
 /* The handle that a node reads; others as they are. */
 hr_node hr__handle_read(hr_node node);
 /* variables.c: a new variable of that whole name. `piece`: what it is a piece of, or NULL. */

@@ -28,6 +28,21 @@ void hr__know_handle(hr_node node, hr_node like)
     if (n && n->handle && node.output >= 0 && hr_handle_of(like, &info)) n->handle[node.output] = info;
 }
 
+hr_status hr__handle_join(hr_node handle, hr_node like, hr_error *err)
+{
+    hr__node *n = hr__node_of(handle);
+    const hr_view name = hr_text_view(resource_name(like));
+    for (int i = 0; n && i < n->attrs; i++) {
+        if (strcmp(n->attr[i].name, "shared_name") != 0) continue;
+        const char *copy = hr__arena_text(&handle.graph->arena, name.data, (size_t)name.size);
+        if (!copy) return hr_no_memory(err, "the name of a variable");
+        n->attr[i].s = (hr_view){copy, name.size};
+        return HR_OK;
+    }
+    return hr_fail(err, HR_INVALID_ARGUMENT, "variable.unknown", "expected a variable, got node '%s'",
+                   hr_node_name(handle));
+}
+
 hr_node hr__handle_read(hr_node node)
 {
     for (;;) {

@@ -94,10 +94,13 @@ static hr_status initialize(const hr_saved_model *m, const path_feeds *p, hr_err
     return st;
 }
 
-static hr_status begin_model(const hr_saved_model *m, hr_error *err)
+static hr_status begin_model(const hr_saved_model *m, bool any_file, hr_error *err)
 {
     hr__assets assets;
     path_feeds paths = {0};
+    const hr_status found = hr__objects_restore(m, any_file ? NULL : m->folder, err);
+    if (found != HR_OK) hr_error_prefix(err, "restoring the variables of its objects: ");
+    HR_TRY(found);
     HR_TRY(hr__assets_of(m->graph, m->meta, &assets, err));
     hr_status st = paths_of(m, &assets, &paths, err);
     if (st == HR_OK) st = restore_variables(m, &paths, err);
@@ -159,7 +162,7 @@ hr_status hr_saved_model_load_with(const char *folder, const hr_saved_model_opts
     m->folder = hr_strdup(folder);
     hr_status st = m->folder ? read_graph(m, &opts, &failed) : hr_no_memory(&failed, "a model");
     if (st == HR_OK) {
-        st = begin_model(m, &failed);
+        st = begin_model(m, opts.any_file, &failed);
         if (st != HR_OK) hr_error_prefix(&failed, "%s: ", folder);
     }
     if (st == HR_OK) {

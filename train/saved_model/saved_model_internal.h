@@ -32,6 +32,12 @@ void hr__assets_clear(hr__assets *assets);
 /* Whether a name stays in its folder: it is not absolute, and has no "..", "." or empty part. */
 bool hr__stays_within(const char *name);
 
+/* ---- objects.c ---- */
+
+/* Gives variables that functions take, and that the graph's own nodes do not restore, the values of their objects. To be
+ * called before the first run. `folder`: files outside of it are not read; NULL: all may be. */
+hr_status hr__objects_restore(const hr_saved_model *m, const char *folder, hr_error *err);
+
 /* ---- meta.c ---- */
 
 /* A collection of a meta graph; NULL: it has none of that key. */
