@@ -229,6 +229,12 @@ int hr_threads(void)
     return workers;
 }
 
+double hr__pool_processors(void)
+{
+    uv_once(&once, start_pool);
+    return pool.quota > 0 ? pool.quota : pool.cores;
+}
+
 /* More threads than the quota has are stopped again and again, and what is measured then says little. */
 static void tell_quota(void)
 {

@@ -43,6 +43,9 @@ void hr__parallel_for(int64_t count, void (*fn)(int64_t i, void *user), void *us
 /* The same, with so many workers at most; -1: all. */
 HR_API void hr__parallel_for_with(int workers, int64_t count, void (*fn)(int64_t i, void *user), void *user);
 
+/* Processors that the process may use: of the machine, or of its control group's quota, which may be a fraction. */
+double hr__pool_processors(void);
+
 /* The number of the worker that asks; 0: it is no worker. */
 HR_API int hr__pool_thread(void);
 

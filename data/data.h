@@ -140,7 +140,8 @@ typedef int64_t hr_change_number_fn(int64_t number, void *user);
 HR_API hr_iterator *hr_iterate_changed(hr_dataset *ds, hr_change_number_fn *change, void *user,
                                        const hr_iterate_opts *opts);
 
-/* How often something was skipped, repaired, replaced by a default or ignored. A list that ends with what == NULL,
+/* How often something was skipped, repaired, replaced by a default or ignored; "index.made_us": microseconds that
+ * passes over files without a valid index took. A list that ends with what == NULL,
  * borrowed until the next call. */
 typedef struct hr_report_line {
     const char *what;
@@ -151,9 +152,13 @@ HR_API const hr_report_line *hr_iterator_report(hr_iterator *it);
 /* What the units of a stage took so far. Stages of one kind at one depth count together. */
 typedef struct hr_stage_stats {
     char name[120]; /* its operators: "shuffle > batch" */
+    int depth;      /* 1: the consumer's own stage; greater: further up the stream */
     int64_t units, rows;
     int64_t waits;                     /* plans that found nothing to pull */
     double plan_seconds, work_seconds; /* of all threads; one thread plans a stage at a time */
+    double plan_asleep, work_asleep;   /* the shares of these, 0 to 1, in which the thread slept: by samples */
+    double alive_seconds;              /* from open to closed, added up: of two stages side by side, twice the run */
+    int64_t unit_bytes;                /* about */
 } hr_stage_stats;
 
 /* As many stages are told apart; further ones are left out. */
@@ -161,16 +166,49 @@ enum { HR_MAX_STAGE_STATS = 32 };
 /* What a run was like so far: what hr_explain tells, as numbers. */
 typedef struct hr_iterator_stats {
     int threads;           /* that may work for it, the caller among them */
+    double processors;     /* that the process may use; a control group's quota may be a fraction */
+    double seconds;        /* of the run, from hr_iterate to its last element, or to now */
     int64_t waits;         /* of the caller, asleep */
     double wait_seconds;   /* that these took */
     double caller_seconds; /* that the caller was in hr_next, asleep or at work, for elements that were not there */
-    int stages;            /* from the consumer down */
+    double
+        window_seconds; /* of all threads, about: idle while the unit that was awaited had its window full behind it */
+    double budget_seconds; /* of all threads, about: idle because the budget did not let a stage go on */
+    double index_seconds; /* that passes over files took whose records were to be found, and which had no valid index */
+    int stages;           /* those closed first, then from the consumer down */
     hr_stage_stats stage[HR_MAX_STAGE_STATS];
 } hr_iterator_stats;
 HR_API void hr_iterator_stats_of(hr_iterator *it, hr_iterator_stats *out);
 
-/* A text: stages, their operators, times, shares, waits, queue depth, bytes, errors, and a sentence that names the
- * bottleneck and a remedy. Gives (hr_free). */
+/* What a run's speed is bound by. */
+typedef enum hr_bound {
+    HR_BOUND_UNKNOWN,  /* nothing has run yet */
+    HR_BOUND_CONSUMER, /* what the caller does between two calls of hr_next */
+    HR_BOUND_PLAN,     /* the plan of a stage, which one thread at a time makes */
+    HR_BOUND_WORK,     /* the work of a stage, on as many threads as there are */
+    HR_BOUND_WINDOW,   /* the order: who waits for a slow unit may not run further ahead */
+    HR_BOUND_BUDGET,   /* the bytes that may be held */
+    HR_BOUND_INDEX,    /* passes over files to find their records */
+} hr_bound;
+
+/* What binds a run, and what would help: `next_thread` and its kin say how many times as fast the run would be, about,
+ * 1 being no gain. They follow from the times that stages and consumer took, as if all else stayed as it is. */
+typedef struct hr_verdict {
+    hr_bound by;
+    int stage;          /* the number in the stats; -1: none */
+    double share;       /* of the run's time, 0 to 1, in which that was busy, or waited for */
+    bool asleep;        /* its threads sleep for most of that: for bytes of a pipe, a user's function for an answer */
+    double next_thread; /* one more thread, on the same processors */
+    double next_processor; /* one more thread, and a processor for it */
+    double larger_window;  /* at most */
+    double index;          /* kept indexes of the files (.keep_index, or `headrace index`) */
+    double cache;          /* each further pass, with a cache of what `stage` gives, in memory */
+    int64_t cache_bytes;   /* that this would hold, about */
+} hr_verdict;
+HR_API void hr_judge(const hr_iterator_stats *stats, hr_verdict *out);
+
+/* A text: stages, their operators, times, shares, waits, queue depth, bytes, errors, and hr_judge's verdict in words.
+ * Gives (hr_free). */
 HR_API char *hr_explain(hr_iterator *it);
 /* A text about a pipeline before it runs: its stages, from the consumer down, the output of each, the number of
  * elements if it is known, and operators that the engine has moved. Opens nothing. Gives (hr_free); NULL: no memory. */

@@ -152,6 +152,7 @@ static hr_status find_next(hr_iterator *it)
     if (it->engine.no_memory) return hr_no_memory(&it->error, "a pipeline");
     if (hr__input_find(&it->node, &it->input, &none)) return HR_OK;
     if (none == HR_WAIT) return HR_WAIT;
+    it->engine.ended = uv_hrtime();
     if (it->node.error.code) return it->error = it->node.error, it->error.code;
     it->ended = true;
     return HR_END;

@@ -17,12 +17,14 @@
  *   gather_spans.c  spans into rows             explain_dataset.c what it will be like
  *   alias.c         units without a copy        trace.c           every unit, for a viewer
  *   waiting_rows.c  rows in row layout          opened_files.c    the files that were read
- *   work.c          work on a unit              view.c            elements for functions */
+ *   work.c          work on a unit              view.c            elements for functions
+ *   usage.*         time asleep                 verdict.c         what binds a run, and what would help */
 #ifndef HR_ENGINE_H
 #define HR_ENGINE_H
 
 #include "base/hash_map.h"
 #include "base/pool.h"
+#include "base/text.h"
 #include "data/exec/stage.h"
 #include "data/exec/trace.h"
 #include <headrace/data.h>
@@ -78,13 +80,18 @@ typedef struct noted_file {
     bool has_lines;      /* places in it are told by lines */
 } noted_file;
 
+/* Why a thread has nothing to do: none is idle; all is being done; the consumer has what it can take; the unit that is
+ * awaited is slow, and its stage may not run further ahead; the budget. */
+typedef enum idle_reason { IDLE_NONE, IDLE_OTHERS, IDLE_CONSUMER, IDLE_WINDOW, IDLE_BUDGET, IDLE_REASONS } idle_reason;
+
 /* A line of hr_explain: a stage, or all that are alike, such as files read side by side. */
 typedef struct line {
     char kind[120]; /* names of its operators */
     char name[400]; /* the same with their arguments, as far as those are alike in all */
     int depth, stages, window, grown;
     int64_t units, elements, rows, waits, queued, errors;
-    uint64_t plan_ns, work_ns;
+    uint64_t plan_ns, work_ns, alive_ns;
+    asleep plan_asleep, work_asleep;
     size_t unit_bytes;
 } line;
 
@@ -133,8 +140,10 @@ struct engine {
     bool has_wake;
     uv_file wake[2]; /* a pipe that has something in it once cancelled */
     atomic_bool cancelled, seed_told;
-    uint64_t started;
+    uint64_t started, ended; /* ended: 0 until the consumer has had the last element */
     uint64_t consumer_waits, consumer_wait_ns;
+    idle_reason idle; /* as last looked, and since when */
+    uint64_t idle_since, idle_ns[IDLE_REASONS];
     uint64_t consumer_ns; /* that it was in calls for an element which was not there: its waits, and its own work */
     size_t over_budget;   /* the most that was held beyond the budget, because it had to be */
     size_t reserved;      /* for units that are being planned and worked on */
@@ -184,9 +193,10 @@ void hr__engine_close(engine *e);                             /* nobody is insid
 
 /* next_stage.c. With the lock held: all but the first two and the last three. */
 void hr__engine_lock(engine *e);
-void hr__engine_unlock(engine *e);               /* and sends the wakes that were asked for */
-void hr__stage_moves(stage *s);                  /* after a change of what decides whether it may move */
-stage *hr__engine_pick(engine *e);               /* the stage to move next; NULL: none can */
+void hr__engine_unlock(engine *e); /* and sends the wakes that were asked for */
+void hr__stage_moves(stage *s);    /* after a change of what decides whether it may move */
+stage *hr__engine_pick(engine *e); /* the stage to move next; NULL: none can */
+void hr__engine_note_idle(engine *e, const stage *picked);
 void hr__engine_taken(stage *s);                 /* a unit of it was taken */
 void hr__stage_starves(stage *s);                /* its reader found nothing */
 void hr__shared_changed(engine *e);              /* what openings share */
@@ -216,6 +226,9 @@ void hr__engine_close_wake(engine *e);
 /* explain_stages.c. With the lock held. */
 void hr__explain_remember(const stage *s); /* it will be closed */
 line hr__line_of(const stage *s);
+
+/* verdict.c */
+void hr__verdict_write(hr__text *t, const hr_iterator_stats *stats, const hr_verdict *verdict);
 
 /* budget.c. With the lock held. */
 bool hr__budget_fits(engine *e, const stage *s);

@@ -56,6 +56,15 @@ static void name_nodes(line *l, const hr_dataset *ds, const hr_dataset *below)
     explain_stages_add_name(l, ds);
 }
 
+/* The run ends with its last element: what comes later is not its time. */
+static uint64_t run_end(const engine *e) { return e->ended ? e->ended : uv_hrtime(); }
+
+static void add_asleep(asleep *into, const asleep *more)
+{
+    into->sampled_ns += more->sampled_ns;
+    into->asleep_ns += more->asleep_ns;
+}
+
 line hr__line_of(const stage *s)
 {
     line l = {.depth = s->depth, .stages = 1, .window = s->window, .unit_bytes = s->unit_bytes};
@@ -64,6 +73,8 @@ line hr__line_of(const stage *s)
         if (s->work[i].ds != s->top->ds) explain_stages_add_name(&l, s->work[i].ds);
     l.units = s->times.units, l.elements = s->times.elements, l.rows = s->times.rows, l.waits = s->times.waits;
     l.plan_ns = s->times.plan_ns, l.work_ns = s->times.work_ns;
+    l.plan_asleep = s->times.plan_asleep, l.work_asleep = s->times.work_asleep;
+    if (s->engine) l.alive_ns = run_end(s->engine) - s->opened_at; /* else it does not run */
     l.errors = s->times.errors;
     l.grown = s->grown;
     l.queued = s->planned - s->taken;
@@ -77,7 +88,9 @@ static void explain_stages_merge(line *into, const line *l)
     into->units += l->units, into->elements += l->elements, into->rows += l->rows, into->waits += l->waits;
     into->queued += l->queued;
     into->errors += l->errors, into->grown += l->grown;
-    into->plan_ns += l->plan_ns, into->work_ns += l->work_ns;
+    into->plan_ns += l->plan_ns, into->work_ns += l->work_ns, into->alive_ns += l->alive_ns;
+    add_asleep(&into->plan_asleep, &l->plan_asleep);
+    add_asleep(&into->work_asleep, &l->work_asleep);
     if (l->unit_bytes > into->unit_bytes) into->unit_bytes = l->unit_bytes;
 }
 
@@ -112,58 +125,65 @@ static int explain_stages_collect(const engine *e, line *lines)
     return count;
 }
 
+static double seconds_of(uint64_t ns) { return (double)ns / 1e9; }
+
+static double share_asleep(const asleep *a) { return a->sampled_ns ? (double)a->asleep_ns / (double)a->sampled_ns : 0; }
+
+static hr_stage_stats stats_of_line(const line *l)
+{
+    hr_stage_stats s = {.depth = l->depth, .units = l->units, .rows = l->rows, .waits = l->waits};
+    memcpy(s.name, l->kind, sizeof s.name);
+    s.plan_seconds = seconds_of(l->plan_ns), s.work_seconds = seconds_of(l->work_ns);
+    s.plan_asleep = share_asleep(&l->plan_asleep), s.work_asleep = share_asleep(&l->work_asleep);
+    s.alive_seconds = seconds_of(l->alive_ns);
+    s.unit_bytes = (int64_t)l->unit_bytes;
+    return s;
+}
+
+static double counted_microseconds(const engine *e, const char *what)
+{
+    for (int i = 0; i < e->reports; i++)
+        if (strcmp(e->report[i].what, what) == 0) return (double)e->report[i].count / 1e6;
+    return 0;
+}
+
+/* What threads had nothing to do in, by the reasons for it as they were seen. */
+static double idle_seconds(const engine *e, const hr_iterator_stats *of, idle_reason reason)
+{
+    double idle = of->seconds * of->threads - (of->seconds - of->caller_seconds);
+    uint64_t seen = 0;
+    for (int i = 0; i < of->stages; i++) idle -= of->stage[i].plan_seconds + of->stage[i].work_seconds;
+    for (int i = IDLE_NONE + 1; i < IDLE_REASONS; i++) seen += e->idle_ns[i];
+    return idle > 0 && seen > 0 ? idle * (double)e->idle_ns[reason] / (double)seen : 0;
+}
+
+/* Lock held. */
+static void collect_stats(const engine *e, const line *lines, int count, hr_iterator_stats *out)
+{
+    *out = (hr_iterator_stats){.threads = e->max_workers + 1, .processors = hr__pool_processors(), .stages = count};
+    out->seconds = seconds_of(run_end(e) - e->started);
+    out->waits = (int64_t)e->consumer_waits;
+    out->wait_seconds = seconds_of(e->consumer_wait_ns);
+    out->caller_seconds = seconds_of(e->consumer_ns);
+    out->index_seconds = counted_microseconds(e, "index.made_us");
+    for (int i = 0; i < count; i++) out->stage[i] = stats_of_line(&lines[i]);
+    out->window_seconds = idle_seconds(e, out, IDLE_WINDOW);
+    out->budget_seconds = idle_seconds(e, out, IDLE_BUDGET);
+}
+
 void hr_iterator_stats_of(hr_iterator *it, hr_iterator_stats *out)
 {
     engine *e = &it->engine;
     line lines[MAX_LINES];
-    *out = (hr_iterator_stats){.threads = 1};
+    *out = (hr_iterator_stats){.threads = 1, .processors = 1};
     if (!it->open) return;
     hr__engine_lock(e);
-    out->stages = explain_stages_collect(e, lines);
-    out->waits = (int64_t)e->consumer_waits;
-    out->wait_seconds = (double)e->consumer_wait_ns / 1e9;
-    out->caller_seconds = (double)e->consumer_ns / 1e9;
+    const int count = explain_stages_collect(e, lines);
+    collect_stats(e, lines, count, out);
     hr__engine_unlock(e);
-    out->threads = e->max_workers + 1;
-    for (int i = 0; i < out->stages; i++) {
-        hr_stage_stats *s = &out->stage[i];
-        memcpy(s->name, lines[i].kind, sizeof s->name);
-        s->units = lines[i].units, s->rows = lines[i].rows, s->waits = lines[i].waits;
-        s->plan_seconds = (double)lines[i].plan_ns / 1e9, s->work_seconds = (double)lines[i].work_ns / 1e9;
-    }
 }
 
-/* ---- the verdict ---- */
-
-static void write_verdict(hr__text *t, const engine *e, const line *lines, int count, uint64_t total, double seconds)
-{
-    const line *slowest = lines;
-    for (int i = 1; i < count; i++)
-        if (lines[i].plan_ns + lines[i].work_ns > slowest->plan_ns + slowest->work_ns) slowest = &lines[i];
-    if (count == 0 || total == 0) {
-        hr__text_printf(t, "Nothing has run yet.\n");
-        return;
-    }
-    const double busy = (double)total / 1e9 / (seconds * (e->max_workers + 1));
-    const double share = 100.0 * (double)(slowest->plan_ns + slowest->work_ns) / (double)total;
-    if (busy < 0.5)
-        hr__text_printf(
-            t,
-            "The consumer is the bottleneck: the pipeline was at work for %.0f %% of its threads' time; it has "
-            "more to give than is asked of it.\n",
-            100 * busy);
-    else if (slowest->plan_ns > slowest->work_ns)
-        hr__text_printf(
-            t,
-            "The bottleneck is planning %s (%.0f %% of the time), which one thread does at a time; read more "
-            "files side by side, or leave less to plan.\n",
-            slowest->name, share);
-    else
-        hr__text_printf(t,
-                        "The bottleneck is the work of %s (%.0f %% of the time); more threads would help, or a cache "
-                        "after it.\n",
-                        slowest->name, share);
-}
+/* ---- as a text ---- */
 
 static void explain_stages_write_line(hr__text *t, const line *l, uint64_t total)
 {
@@ -179,21 +199,22 @@ char *hr_explain(hr_iterator *it)
     engine *e = &it->engine;
     hr__text t = {0};
     line lines[MAX_LINES];
+    hr_iterator_stats stats;
+    hr_verdict verdict;
     if (!it->open) return hr_strdup("no memory for an iterator\n");
     hr__engine_lock(e);
     const int count = explain_stages_collect(e, lines);
     const double held = (double)atomic_load(&e->store.held) / (1 << 20), peak = (double)atomic_load(&e->store.peak);
-    const uint64_t waits = e->consumer_waits, wait_ns = e->consumer_wait_ns;
     const size_t over = e->over_budget;
+    collect_stats(e, lines, count, &stats);
     hr__engine_unlock(e);
     uint64_t total = 0;
     for (int i = 0; i < count; i++) total += lines[i].plan_ns + lines[i].work_ns;
-    const double seconds = (double)(uv_hrtime() - e->started) / 1e9;
     hr__text_printf(&t, "%8s %10s %9s %9s %6s %7s %9s %8s %6s  %s\n", "units", "rows", "plan ms", "work ms", "share",
                     "waits", "queue", "unit KiB", "errors", "stage");
     for (int i = 0; i < count; i++) explain_stages_write_line(&t, &lines[i], total);
-    hr__text_printf(&t, "%d workers and the caller, %.3f s; the caller waited %" PRIu64 " times, %.1f ms\n",
-                    e->max_workers, seconds, waits, (double)wait_ns / 1e6);
+    hr__text_printf(&t, "%d workers and the caller, %.3f s; the caller waited %" PRId64 " times, %.1f ms\n",
+                    e->max_workers, stats.seconds, stats.waits, stats.wait_seconds * 1e3);
     hr__text_printf(&t, "%.1f MiB held, %.1f at most, of a budget of %.1f MiB\n", held, peak / (1 << 20),
                     (double)e->budget / (1 << 20));
     for (int i = 0; i < count; i++)
@@ -204,6 +225,7 @@ char *hr_explain(hr_iterator *it)
     if (over > 0)
         hr__text_printf(&t, "The budget is too small: %.1f MiB more were needed at once; set .budget.\n",
                         (double)over / (1 << 20));
-    write_verdict(&t, e, lines, count, total, seconds);
+    hr_judge(&stats, &verdict);
+    hr__verdict_write(&t, &stats, &verdict);
     return hr__text_take(&t);
 }

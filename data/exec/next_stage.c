@@ -114,13 +114,37 @@ stage *hr__engine_pick(engine *e)
     return !best && waited && hr__shared_is_stuck(e) ? waited : best;
 }
 
+static idle_reason why_idle(const engine *e)
+{
+    const stage *s = &e->root;
+    if (!s->blocked_on) return IDLE_CONSUMER; /* it is not in hr_next */
+    while (s->blocked_on && !shared_blocks(e, s)) s = s->blocked_on;
+    if (s->full && !s->planning) return IDLE_WINDOW;
+    for (int depth = 0; depth < e->depths; depth++)
+        if (e->moving[depth].some) return IDLE_BUDGET;
+    return IDLE_OTHERS;
+}
+
+void hr__engine_note_idle(engine *e, const stage *picked)
+{
+    const idle_reason why = picked ? IDLE_NONE : why_idle(e);
+    if (why == IDLE_NONE && e->idle == IDLE_NONE) return;
+    const uint64_t now = uv_hrtime();
+    e->idle_ns[e->idle] += now - e->idle_since;
+    e->idle = why;
+    e->idle_since = now;
+}
+
 /* The woken one wakes the next, if there is still more to do. A caller asleep in hr_next comes first: a worker may go to
  * another client instead and stay there for long. So a caller sleeps only if there is no unit to take, or a thread is
  * inside this engine that looks again before it leaves. */
 void hr__engine_wake(engine *e)
 {
     const bool worker = e->max_workers > 0 && hr__pool_sleeps();
-    if ((!worker && !e->consumer_sleeps) || !hr__engine_pick(e)) return;
+    if (!worker && !e->consumer_sleeps) return;
+    const stage *next = hr__engine_pick(e);
+    hr__engine_note_idle(e, next);
+    if (!next) return;
     if (e->consumer_sleeps)
         hr__engine_wake_consumer(e);
     else

@@ -1,6 +1,7 @@
 /* What a thread does: it takes the most downstream stage that can move, plans its next unit and works on it. The caller
  * of hr_next does the same while it waits. And stages of inputs that were closed are freed. */
 #include "data/exec/engine.h"
+#include "data/exec/usage.h"
 
 /* ---- closing: a closed input's stages go when no thread is inside any of them ---- */
 
@@ -126,11 +127,35 @@ static hr_work *worker_of(engine *e, int thread)
     return w;
 }
 
-static void note_times(stage *s, const unit *u, uint64_t plan, uint64_t work)
+/* When a unit was begun, planned and done. */
+typedef struct unit_times {
+    bool sampled; /* and what the thread had used and slept by then */
+    uint64_t at[3];
+    usage used[3];
+} unit_times;
+
+static void note_moment(unit_times *t, int moment)
+{
+    t->at[moment] = uv_hrtime();
+    if (t->sampled) t->used[moment] = hr__thread_usage();
+}
+
+static void note_asleep(asleep *total, const unit_times *t, int from)
+{
+    const uint64_t took = t->at[from + 1] - t->at[from];
+    total->sampled_ns += took;
+    total->asleep_ns += hr__asleep_ns(&t->used[from], &t->used[from + 1], took);
+}
+
+static void note_times(stage *s, const unit *u, const unit_times *at)
 {
     stage_times *t = &s->times;
-    t->plan_ns += plan;
-    t->work_ns += work;
+    t->plan_ns += at->at[1] - at->at[0];
+    t->work_ns += at->at[2] - at->at[1];
+    if (at->sampled) {
+        note_asleep(&t->plan_asleep, at, 0);
+        note_asleep(&t->work_asleep, at, 1);
+    }
     t->units++;
     t->errors += u->error.code != HR_OK;
     if (!u->rows) return;
@@ -209,7 +234,7 @@ static void note_trace(const stage *s, const unit *u, int64_t number, trace_unit
 }
 
 /* The unit is there: works on it. The lock is held before and after. */
-static void finish_unit(stage *s, unit *u, hr_work *w, int64_t parts, uint64_t start, uint64_t planned_at)
+static void finish_unit(stage *s, unit *u, hr_work *w, int64_t parts, unit_times *at)
 {
     engine *e = s->engine;
     const int64_t number = s->planned++;
@@ -221,16 +246,16 @@ static void finish_unit(stage *s, unit *u, hr_work *w, int64_t parts, uint64_t s
     hr__engine_unlock(e);
     if (!engine_cancelled(e)) hr__unit_work(s, u, w);
     hr__engine_stall(e);
-    const uint64_t done = uv_hrtime();
+    note_moment(at, 2);
+    const uint64_t start = at->at[0], planned = at->at[1], done = at->at[2];
     hr__engine_lock(e);
     hr__engine_note(e, &u->error);
     u->ready = !engine_cancelled(e);
-    note_times(s, u, planned_at - start, done - planned_at);
+    note_times(s, u, at);
     if (e->trace)
-        note_trace(s, u, number,
-                   (trace_unit){.thread = w->thread, .start = start, .planned = planned_at, .done = done});
+        note_trace(s, u, number, (trace_unit){.thread = w->thread, .start = start, .planned = planned, .done = done});
     if (u->ready && !u->error.code)
-        learn_size(s, u, parts, done - start, done - planned_at); /* else rows may be missing */
+        learn_size(s, u, parts, done - start, done - planned); /* else rows may be missing */
     hr__budget_learn(s, u);
     if (u->ready && hr__stage_head_ready(s)) tell_reader(s);
 }
@@ -251,6 +276,8 @@ static parts *schedule_begin(stage *s, hr_work *w)
     return returned;
 }
 
+enum { SAMPLED_UNITS = 16 }; /* of so many one tells how long its thread slept: to ask costs some hundred ns */
+
 static void plan_and_work(stage *s, hr_work *w)
 {
     engine *e = s->engine;
@@ -262,18 +289,19 @@ static void plan_and_work(stage *s, hr_work *w)
     hr__engine_unlock(e);
 
     hr__engine_stall(e);
-    const uint64_t start = uv_hrtime();
+    unit_times at = {.sampled = s->times.units % SAMPLED_UNITS == 0};
+    note_moment(&at, 0);
     const hr_status planned = hr__stage_plan(s, u, returned);
-    const uint64_t planned_at = uv_hrtime();
+    note_moment(&at, 1);
     const int64_t parts = plan_parts(s);
 
     hr__engine_lock(e);
     s->planning = false;
     s->ended = s->top->ended;
     if (planned == HR_OK) {
-        finish_unit(s, u, w, parts, start, planned_at);
+        finish_unit(s, u, w, parts, &at);
     } else {
-        s->times.plan_ns += planned_at - start;
+        s->times.plan_ns += at.at[1] - at.at[0];
         s->times.waits += planned == HR_WAIT;
         const bool awaits = planned == HR_WAIT && (s->waits_for == &e->shared.at || s->waits_for == &e->shared.turn);
         const bool came = awaits && e->shared.changes != s->shared_changes; /* after the plan had looked */
@@ -299,6 +327,7 @@ bool hr__engine_run_one(engine *e, int thread)
         e->no_memory = true;
         hr__engine_wake_consumer(e);
     }
+    if (!s) hr__engine_note_idle(e, s);
     if (!w) return false;
     plan_and_work(s, w);
     if (e->severed) hr__engine_sweep(e);

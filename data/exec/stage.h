@@ -10,6 +10,11 @@ enum {
 
 typedef struct stage stage;
 
+/* How much of its time a thread slept, of a sample of all units. */
+typedef struct asleep {
+    uint64_t sampled_ns, asleep_ns;
+} asleep;
+
 /* ---- tokens: where a stage stands, immutable, shared ---- */
 
 typedef struct token token;
@@ -99,6 +104,7 @@ typedef struct applied {
 typedef struct stage_times {
     _Atomic uint64_t plan_ns, work_ns;
     _Atomic int64_t units, elements, rows, waits, errors;
+    asleep plan_asleep, work_asleep;
 } stage_times;
 
 struct stage {
@@ -130,6 +136,7 @@ struct stage {
     bool needed;             /* its turn has come: the consumer waits for what it gives */
     uint64_t shared_changes; /* the engine's when the plan was called */
     hr_work *planner;        /* the thread that plans now */
+    uint64_t opened_at;      /* uv_hrtime */
     unit *current;           /* what it plans */
     hr_token_writer *writer;
     int64_t plan_room; /* of the unit being planned */

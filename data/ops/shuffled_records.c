@@ -99,17 +99,20 @@ static void known_unmake(void *data)
 }
 
 /* Gives *out, an index for each file. */
-static hr_status make_indexes(const shuffled_spec *sp, const hr_file_list *files, hr_record_index ***out, hr_error *err)
+static hr_status make_indexes(const shuffled_spec *sp, const hr_file_list *files, hr_plan *p, hr_record_index ***out,
+                              hr_error *err)
 {
+    const uint64_t from = uv_hrtime();
+    bool made = false;
     const hr_record_index_opts opts = {.struct_size = sizeof opts, .keep = sp->keep_index, .every_record = true};
     hr_record_index **index = hr_calloc((size_t)files->count + 1, sizeof(hr_record_index *));
     if (!index) return hr_no_memory(err, "shuffled_records: the indexes");
     const hr_status st = hr_record_index_open_all(files, &opts, index, err);
-    if (st == HR_OK)
-        *out = index;
-    else
-        hr_free((void *)index);
-    return st;
+    if (st != HR_OK) return hr_free((void *)index), st;
+    for (int64_t i = 0; i < files->count && !made; i++) made = hr_record_index_was_made(index[i]);
+    if (made) hr_plan_count(p, "index.made_us", (int64_t)(uv_hrtime() - from) / 1000);
+    *out = index;
+    return HR_OK;
 }
 
 /* The files are those that were indexed, by their names, sizes and times. */
@@ -126,10 +129,11 @@ static bool files_as_known(const known_indexes *known, const hr_file_list *files
 }
 
 /* An epoch looks the files' records up where the one before has, or passes over the files once more. */
-static hr_status find_indexes(const shuffled_spec *sp, shuffled_state *st, known_indexes *known, hr_error *err)
+static hr_status find_indexes(const shuffled_spec *sp, shuffled_state *st, known_indexes *known, hr_plan *p,
+                              hr_error *err)
 {
     hr_record_index **index = known->index;
-    if (!index || !files_as_known(known, &st->files.list)) HR_TRY(make_indexes(sp, &st->files.list, &index, err));
+    if (!index || !files_as_known(known, &st->files.list)) HR_TRY(make_indexes(sp, &st->files.list, p, &index, err));
     for (int64_t i = 0; i < st->files.list.count; i++) st->file[i].index = index[i];
     if (index == known->index) return HR_OK;
     st->own = known->index != NULL;
@@ -147,7 +151,7 @@ static hr_status open_indexes(const shuffled_spec *sp, shuffled_state *st, hr_pl
     st->file = hr_calloc((size_t)st->files.list.count + 1, sizeof *st->file);
     if (!known || !st->file) return hr_no_memory(err, "shuffled_records: the indexes");
     uv_mutex_lock(&known->lock);
-    const hr_status status = find_indexes(sp, st, known, err);
+    const hr_status status = find_indexes(sp, st, known, p, err);
     uv_mutex_unlock(&known->lock);
     return status;
 }

@@ -10,6 +10,7 @@
 #include <headrace/data.h>
 #include <inttypes.h>
 #include <string.h>
+#include <uv.h>
 
 typedef struct tfrecord_spec {
     const char *pattern;
@@ -125,7 +126,10 @@ static hr_status begin_range(const tfrecord_spec *sp, tfrecord_state *st, hr_pla
     const hr_record_index_opts opts = {.struct_size = sizeof opts,
                                        .compression = sp->how.compression,
                                        .max_record_bytes = more ? (size_t)sp->how.max_record_bytes : 0};
+    const uint64_t from = uv_hrtime();
     hr_status status = hr__record_range_find(&st->files.list, &opts, sp->first, sp->how.count, &begin, err);
+    if (status == HR_OK && begin.index && hr_record_index_was_made(begin.index))
+        hr_plan_count(p, "index.made_us", (int64_t)(uv_hrtime() - from) / 1000);
     if (status == HR_OK) {
         st->at.begun = 1;
         st->file = begin.file;
