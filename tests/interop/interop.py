@@ -685,10 +685,33 @@ class SavedModels(Case):
 
     def test_keras_recurrent(self):
         layers = tf.keras.layers
-        # The loops of Keras 3 read variables in them: such a model cannot be frozen.
-        rewritten = ("again", "inference") if hasattr(tf, "estimator") else ("again",)
+        # The loops of Keras 3 read variables in them.
         self.check_keras([layers.LSTM(4, return_sequences=True), layers.GRU(3), layers.Dense(1)],
-                         np.random.RandomState(2).rand(2, 5, 3).astype(np.float32), rewritten=rewritten)
+                         np.random.RandomState(2).rand(2, 5, 3).astype(np.float32))
+
+    def test_variables_in_loops_and_branches(self):
+        class Module(tf.Module):
+            def __init__(self):
+                self.w = tf.Variable([[1.0, -0.5], [0.5, 0.25]])
+                self.table = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+                self.bias = tf.Variable([0.5, -2.0])
+
+            @tf.function(input_signature=[tf.TensorSpec([None, 2]), tf.TensorSpec([], tf.int32)])
+            def run(self, x, steps):
+                for i in tf.range(steps):
+                    x = tf.matmul(x, self.w) + tf.gather(self.table, i % 3)
+                    if tf.reduce_sum(x) > 10.0:
+                        for _ in tf.range(2):
+                            x = x * 0.5 + self.bias
+                    else:
+                        x = x + tf.switch_case(i, [lambda: self.bias, lambda: self.table[1], lambda: self.bias * 2.0])
+                return {"x": x}
+
+        module, path = Module(), self.path("looping")
+        tf.saved_model.save(module, path, {"serving_default": module.run})
+        for steps in (0, 1, 5):
+            self.check(path, "serving_default", {"x": np.float32([[1, 2], [-1, 0.5]]), "steps": np.int32(steps)},
+                       ("again", "frozen", "inference"))
 
     def test_keras_preprocessing(self):
         layers = tf.keras.layers

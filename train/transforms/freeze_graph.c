@@ -1,4 +1,5 @@
 /* freeze_graph: each variable becomes the constant that it is in a session, and what read it takes that. */
+#include "train/transforms/freeze_calls.h"
 #include "train/transforms/inline_calls.h"
 
 #include <string.h>
@@ -49,42 +50,66 @@ static hr_status make_gather(hr__draft *d, int node, hr_dtype dtype, hr_error *e
     return hr__draft_set(d, node, &HR_TYPE_ATTR("Taxis", HR_INT32), err);
 }
 
-/* A node that takes the handle of `variable` as input `i`; an Identity hands it on. */
-static hr_status freeze_taker(hr__draft *d, int variable, int node, int i, hr_dtype dtype, bool *hands_on,
+/* A node that takes the handle of a variable as input `i`. *output: by which of its outputs it hands that on; -1: by
+ * none. */
+static hr_status freeze_taker(hr__draft *d, int variable, const hr__frozen *v, int node, int i, int *output,
                               hr_error *err)
 {
-    const char *op = d->node[node]->op;
-    *hands_on = strcmp(op, "Identity") == 0;
-    if (*hands_on) return make_identity(d, node, dtype, err);
-    if (i == 0 && strcmp(op, "ReadVariableOp") == 0) return make_identity(d, node, dtype, err);
-    if (i == 0 && strcmp(op, "ResourceGather") == 0) return make_gather(d, node, dtype, err);
-    if (i == 0 && strcmp(op, "ResourceGatherNd") == 0) {
-        d->node[node]->op = "GatherNd";
-        hr__draft_unset(d->node[node], "dtype");
-        return hr__draft_set(d, node, &HR_TYPE_ATTR("Tparams", dtype), err);
+    draft_node *n = d->node[node];
+    const hr__calling_op *calling = hr__calling_op_named(n->op);
+    *output = strcmp(n->op, "Identity") == 0 ? 0 : -1;
+    if (calling) return hr__freeze_call(d, v, calling, n->attr, n->attrs, i, output, err);
+    if (*output == 0) return make_identity(d, node, v->dtype, err);
+    if (i == 0 && strcmp(n->op, "ReadVariableOp") == 0) return make_identity(d, node, v->dtype, err);
+    if (i == 0 && strcmp(n->op, "ResourceGather") == 0) return make_gather(d, node, v->dtype, err);
+    if (i == 0 && strcmp(n->op, "VariableShape") == 0) {
+        n->op = "Shape";
+        return hr__draft_set(d, node, &HR_TYPE_ATTR("T", v->dtype), err);
+    }
+    if (i == 0 && strcmp(n->op, "ResourceGatherNd") == 0) {
+        n->op = "GatherNd";
+        hr__draft_unset(n, "dtype");
+        return hr__draft_set(d, node, &HR_TYPE_ATTR("Tparams", v->dtype), err);
     }
     return freeze_refuse(d, variable, node, err);
 }
 
-/* All that take the handle, by a stack: Identity may follow Identity. */
-static hr_status freeze_takers(hr__draft *d, int variable, hr_dtype dtype, hr_error *err)
+/* What hands a handle on: to be looked at. */
+typedef struct edge_stack {
+    draft_edge *edge;
+    int depth, capacity;
+} edge_stack;
+
+static hr_status stack_push(edge_stack *s, draft_edge edge, hr_error *err)
 {
-    int *stack = hr_malloc(sizeof *stack * ((size_t)d->count + 1)), depth = 0;
-    hr_status st = stack ? HR_OK : hr__draft_no_memory(err);
-    if (st == HR_OK) stack[depth++] = variable;
-    while (st == HR_OK && depth > 0) {
-        const int from = stack[--depth], count = d->count;
-        for (int i = 0; st == HR_OK && i < count; i++) {
-            for (int j = 0; st == HR_OK && !d->node[i]->gone && j < d->node[i]->inputs; j++) {
-                bool hands_on = false;
-                if (d->node[i]->input[j].node != from || d->node[i]->input[j].output < 0) continue;
-                st = freeze_taker(d, variable, i, j, dtype, &hands_on, err);
-                if (hands_on) stack[depth++] = i;
-                break;
-            }
-        }
+    HR_TRY(hr__grow(&s->edge, s->depth, &s->capacity, sizeof *s->edge, err));
+    s->edge[s->depth++] = edge;
+    return HR_OK;
+}
+
+static hr_status freeze_inputs(hr__draft *d, int variable, const hr__frozen *v, int node, draft_edge from,
+                               edge_stack *s, hr_error *err)
+{
+    for (int j = 0; j < d->node[node]->inputs; j++) {
+        int output;
+        if (d->node[node]->input[j].node != from.node || d->node[node]->input[j].output != from.output) continue;
+        HR_TRY(freeze_taker(d, variable, v, node, j, &output, err));
+        if (output >= 0) HR_TRY(stack_push(s, (draft_edge){node, output}, err));
     }
-    hr_free(stack);
+    return HR_OK;
+}
+
+/* All that take the handle, by a stack: Identity may follow Identity. */
+static hr_status freeze_takers(hr__draft *d, int variable, const hr__frozen *v, hr_error *err)
+{
+    edge_stack s = {0};
+    hr_status st = stack_push(&s, (draft_edge){variable, 0}, err);
+    while (st == HR_OK && s.depth > 0) {
+        const draft_edge from = s.edge[--s.depth];
+        for (int i = 0, count = d->count; st == HR_OK && i < count; i++)
+            if (!d->node[i]->gone) st = freeze_inputs(d, variable, v, i, from, &s, err);
+    }
+    hr_free(s.edge);
     return st;
 }
 
@@ -108,9 +133,9 @@ static hr_status freeze_variable(hr__draft *d, hr_session *s, int variable, hr_e
     const hr_node handle = hr_graph_node(s->graph, d->node[variable]->name);
     if (!resource) HR_TRY(check_reference(d, variable, handle, err));
     HR_TRY(hr_session_get(s, handle, &value, err));
-    const hr_dtype dtype = value.dtype;
+    const hr__frozen frozen = {d->node[variable]->name, value.dtype, value.shape};
     HR_TRY(hr__draft_make_const(d, variable, value, err));
-    return resource ? freeze_takers(d, variable, dtype, err) : HR_OK;
+    return resource ? freeze_takers(d, variable, &frozen, err) : HR_OK;
 }
 
 static bool is_assigned(const hr__draft *d, int variable)

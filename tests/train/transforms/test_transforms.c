@@ -1,6 +1,7 @@
 /* Transforms: a graph gives the same after them as before, and has what they promise; what is wrong is said. */
 #include "tests/testing.h"
 #include "train/ops/ops.h"
+#include <headrace/control_flow.h>
 #include <headrace/graph_op.h>
 #include <headrace/graphdef.h>
 #include <headrace/transforms.h>
@@ -281,6 +282,162 @@ static void what_changes_a_variable_is_not_frozen(void **state)
     hr_graph_free(g);
 }
 
+/* ---- variables in loops and branches ---- */
+
+typedef struct looped {
+    hr_node scale, table, offset; /* variables */
+    bool assigns;
+} looped;
+
+static hr_node read_of(hr_graph *g, hr_node variable)
+{
+    return hr_new_node(g, "ReadVariableOp", HR_INPUTS(variable), HR_ATTRS(HR_TYPE_ATTR("dtype", HR_FLOAT)));
+}
+
+static void below_four(hr_graph *g, const hr_node *vars, hr_node *results, void *user)
+{
+    const looped *l = user;
+    const hr_node four = hr_add(read_of(g, l->scale), hr_scalar(g, HR_FLOAT, 2)); /* the condition reads, too */
+    results[0] = hr_less(hr_cast_to(vars[0], HR_FLOAT), four);
+}
+
+static void add_offset(hr_graph *g, hr_node *results, void *user) { results[0] = read_of(g, ((looped *)user)->offset); }
+static void add_shape(hr_graph *g, hr_node *results, void *user)
+{
+    const hr_node shape = hr_new_node(g, "VariableShape", HR_INPUTS(((looped *)user)->table),
+                                      HR_ATTRS(HR_TYPE_ATTR("out_type", HR_INT32)));
+    results[0] = hr_cast_to(
+        hr_slice(shape, hr_const_ints(g, HR_I64(0), 1, "first"), hr_const_ints(g, HR_I64(1), 1, "one")), HR_FLOAT);
+    results[0] = hr_reshape(results[0], hr_const_ints(g, NULL, 0, "scalar"));
+}
+
+/* sum * scale + table[i] + (offset, or the rows of the table) */
+static void next_sum(hr_graph *g, const hr_node *vars, hr_node *results, void *user)
+{
+    const looped *l = user;
+    hr_node row =
+        hr_new_node(g, "ResourceGather", HR_INPUTS(l->table, vars[0]), HR_ATTRS(HR_TYPE_ATTR("dtype", HR_FLOAT)));
+    hr_node more;
+    hr_cond(hr_equal(vars[0], hr_scalar(g, HR_INT32, 1)), add_offset, add_shape, user, &more, 1);
+    if (l->assigns) {
+        const hr_node add = hr_assign_add(l->scale, hr_scalar(g, HR_FLOAT, 1));
+        hr_control_dependencies(g, &add, 1);
+        row = hr_identity(row);
+        hr_control_end(g);
+    }
+    results[0] = hr_add(vars[0], hr_scalar(g, HR_INT32, 1));
+    results[1] = hr_add(hr_add(hr_mul(vars[1], read_of(g, l->scale)), row), more);
+}
+
+static hr_session *loop_session(looped *l, hr_graph *g, hr_node *y)
+{
+    hr_error err;
+    hr_node out[2];
+    l->scale = hr_get_variable(g, "scale", HR_FLOAT, HR_SCALAR, .initializer = hr_constant_value(2));
+    l->table = hr_get_variable(g, "table", HR_FLOAT, HR_SHAPE(5), .initializer = hr_random_normal(0, 1, 7));
+    l->offset = hr_get_variable(g, "offset", HR_FLOAT, HR_SCALAR, .initializer = hr_constant_value(-3));
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SCALAR, .name = "x");
+    hr_while_loop(below_four, next_sum, l, ((hr_node[]){hr_scalar(g, HR_INT32, 0), x}), 2, out);
+    *y = hr_identity(out[1], .name = "y");
+    hr_session *s = hr_session_new(g);
+    const hr_node init = hr_target(hr_global_variables_initializer(g));
+    assert_ok(hr_session_run(s, NULL, 0, &init, 1, NULL, &err), &err);
+    return s;
+}
+
+static float run_loop(hr_graph *g, hr_session *s)
+{
+    hr_error err;
+    hr_tensor got;
+    const hr_node y = hr_graph_node(g, "y:0");
+    const hr_feed feed = {hr_graph_node(g, "x:0"), hr_tensor_of(HR_FLOAT, HR_SCALAR, (float[]){1.5f})};
+    assert_ok(hr_session_run(s, &feed, 1, &y, 1, &got, &err), &err);
+    const float value = *(const float *)got.data;
+    hr_tensor_clear(&got);
+    return value;
+}
+
+static int handles_taken(hr_graph *g, const char *op)
+{
+    int taken = 0;
+    for (int32_t i = 0; i < hr_graph_size(g); i++) {
+        const hr_node node = {g, i, 0};
+        if (strcmp(hr_node_op(node), op) != 0) continue;
+        for (int j = 0; j < hr_node_inputs(node); j++) taken += hr_node_dtype(hr_node_input(node, j)) == HR_RESOURCE;
+    }
+    return taken;
+}
+
+static void variables_that_loops_and_branches_read_are_frozen(void **state)
+{
+    (void)state;
+    hr_error err;
+    looped l = {.assigns = false};
+    hr_node y;
+    hr_graph *frozen, *g = hr_graph_new(), *again = hr_graph_new();
+    hr_session *s = loop_session(&l, g, &y);
+    assert_int_equal(handles_taken(g, "While"), 3);
+    assert_ok(hr_freeze_graph(s, &y, 1, &frozen, &err), &err);
+    assert_int_equal(nodes_of(frozen, "VarHandleOp"), 0);
+    assert_int_equal(handles_taken(frozen, "While"), 0);
+    const float before = run_loop(g, s);
+    hr_session_free(s);
+    s = hr_session_new(frozen);
+    assert_near(run_loop(frozen, s), before, 1e-6);
+    hr_session_free(s);
+    /* What was frozen is a graph like others: it is written, and read again. */
+    char *bytes;
+    size_t size;
+    assert_ok(hr_graph_export(frozen, &bytes, &size, &err), &err);
+    const hr_view view = {bytes, (int64_t)size};
+    assert_ok(hr_graph_import(again, view, &err), &err);
+    hr_free(bytes);
+    s = hr_session_new(again);
+    assert_near(run_loop(again, s), before, 1e-6);
+    hr_session_free(s);
+    hr_graph_free(again);
+    hr_graph_free(frozen);
+    hr_graph_free(g);
+}
+
+static void a_variable_that_a_loop_changes_is_not_frozen(void **state)
+{
+    (void)state;
+    hr_error err;
+    looped l = {.assigns = true};
+    hr_node y;
+    hr_graph *frozen, *g = hr_graph_new();
+    hr_session *s = loop_session(&l, g, &y);
+    assert_status(hr_freeze_graph(s, &y, 1, &frozen, &err), HR_UNIMPLEMENTED);
+    assert_string_equal(err.kind, "transform.variable");
+    assert_text_contains(err.text, "'scale'");
+    assert_text_contains(err.text, "(AssignAddVariableOp) of function");
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+static void freezing_a_loop_may_lack_memory(void **state)
+{
+    (void)state;
+    hr_error err;
+    looped l = {.assigns = false};
+    hr_node y;
+    hr_graph *g = hr_graph_new();
+    hr_session *s = loop_session(&l, g, &y);
+    for (int64_t n = 0;; n += 1 + n / 20) {
+        hr_graph *frozen = NULL;
+        fail_allocation(n);
+        const hr_status st = hr_freeze_graph(s, &y, 1, &frozen, &err);
+        const int64_t made = allocations_since();
+        fail_allocation(INT64_MAX);
+        hr_graph_free(frozen);
+        if (st != HR_OK) assert_status(st, HR_RESOURCE_EXHAUSTED);
+        if (made <= n) break;
+    }
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
 /* ---- what is wrong ---- */
 
 static void transform_refuses(const char *transforms, const char *kind, const char *part)
@@ -446,6 +603,9 @@ int main(void)
         cmocka_unit_test(passes_keep_results_and_names),
         cmocka_unit_test(a_frozen_graph_gives_what_the_session_gave),
         cmocka_unit_test(what_changes_a_variable_is_not_frozen),
+        cmocka_unit_test(variables_that_loops_and_branches_read_are_frozen),
+        cmocka_unit_test(a_variable_that_a_loop_changes_is_not_frozen),
+        cmocka_unit_test(freezing_a_loop_may_lack_memory),
         cmocka_unit_test(calls_become_the_nodes_of_their_functions),
         cmocka_unit_test(functions_that_call_themselves_are_not_inlined),
         cmocka_unit_test(wrong_transforms_are_refused),
