@@ -29,6 +29,7 @@ static unsigned ask_processor(void)
         return features;
     features |= HR__AVX512;
     if (__builtin_cpu_supports("vpclmulqdq")) features |= HR__VPCLMUL;
+    if (__builtin_cpu_supports("avx512bf16")) features |= HR__AVX512_BF16;
     return features;
 }
 #else
@@ -44,7 +45,7 @@ static unsigned allowed_by_environment(void)
         {"portable", 0},
         {"sse42", HR__SSE42},
         {"avx2", HR__SSE42 | HR__AVX2},
-        {"avx512", HR__SSE42 | HR__AVX2 | HR__AVX512 | HR__VPCLMUL},
+        {"avx512", HR__SSE42 | HR__AVX2 | HR__AVX512 | HR__VPCLMUL | HR__AVX512_BF16},
     };
     const char *name = getenv("HEADRACE_CPU");
     for (size_t i = 0; name && i < sizeof levels / sizeof *levels; i++)

@@ -6,10 +6,11 @@
 #include <headrace/base.h>
 
 typedef enum hr__cpu_feature {
-    HR__SSE42 = 1,   /* crc32, and PCLMULQDQ */
-    HR__AVX2 = 2,    /* and BMI1, BMI2, FMA */
-    HR__AVX512 = 4,  /* F, BW, VL, DQ, VBMI2 */
-    HR__VPCLMUL = 8, /* with AVX512 */
+    HR__SSE42 = 1,        /* crc32, and PCLMULQDQ */
+    HR__AVX2 = 2,         /* and BMI1, BMI2, FMA */
+    HR__AVX512 = 4,       /* F, BW, VL, DQ, VBMI2 */
+    HR__VPCLMUL = 8,      /* with AVX512 */
+    HR__AVX512_BF16 = 16, /* with AVX512 */
 } hr__cpu_feature;
 
 /* All features of the set are there, and HEADRACE_CPU (portable, sse42, avx2, avx512) does not forbid them. */

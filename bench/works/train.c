@@ -43,13 +43,16 @@ static const hr_hook_kind clock_kind = {
 
 /* ---- the works ---- */
 
-static hr_status train(pass *p, bool wide, bool deep)
+static hr_status train(pass *p, bool wide, bool deep, hr_products products)
 {
     char dir[BENCH_PATH];
     int workers = p->threads - 1;
     job j = {.model = {.folder = p->folder, .wide = wide, .deep = deep}}, *state = &j;
-    const hr_run_config config = {
-        .save_summary_steps = -1, .save_checkpoints_steps = -1, .log_step_count_steps = -1, .workers = &workers};
+    const hr_run_config config = {.save_summary_steps = -1,
+                                  .save_checkpoints_steps = -1,
+                                  .log_step_count_steps = -1,
+                                  .workers = &workers,
+                                  .products = products};
     bench_temporary(dir, "train-XXXXXX");
     if (!mkdtemp(dir)) return hr_fail(&p->error, HR_UNAVAILABLE, "bench.train", "no temporary folder");
     hr_hook *hook = hr_hook_new(&clock_kind, &state);
@@ -70,24 +73,38 @@ static hr_status train(pass *p, bool wide, bool deep)
 static hr_status run_linear(pass *p, void *memory)
 {
     (void)memory;
-    return train(p, true, false);
+    return train(p, true, false, HR_PRODUCTS_FLOAT);
 }
 
 static hr_status run_dnn(pass *p, void *memory)
 {
     (void)memory;
-    return train(p, false, true);
+    return train(p, false, true, HR_PRODUCTS_FLOAT);
 }
 
 static hr_status run_wide_deep(pass *p, void *memory)
 {
     (void)memory;
-    return train(p, true, true);
+    return train(p, true, true, HR_PRODUCTS_FLOAT);
+}
+
+static hr_status run_dnn_bfloat16(pass *p, void *memory)
+{
+    (void)memory;
+    return train(p, false, true, HR_PRODUCTS_BFLOAT16);
+}
+
+static hr_status run_wide_deep_bfloat16(pass *p, void *memory)
+{
+    (void)memory;
+    return train(p, true, true, HR_PRODUCTS_BFLOAT16);
 }
 
 const work work_train[] = {
     {.name = "train_linear", .run = run_linear, .threads = 2},
     {.name = "train_dnn", .run = run_dnn, .threads = 2},
     {.name = "train_wide_deep", .run = run_wide_deep, .threads = 2},
+    {.name = "train_dnn_bfloat16", .run = run_dnn_bfloat16, .threads = 2},
+    {.name = "train_wide_deep_bfloat16", .run = run_wide_deep_bfloat16, .threads = 2},
     {0},
 };

@@ -61,6 +61,9 @@ typedef struct hr_run_config {
      * "exact,lookup_matmul": layers over looked-up rows multiply each distinct row of a batch once, for which sums come
      * in another order than without it, the same for any number of threads. Borrowed as long as the estimator lives. */
     const char *passes;
+    /* How trainings, evaluations and predictions compute products (hr_session_opts); default: HR_PRODUCTS_FLOAT. Weights
+     * are floats in any case. */
+    hr_products products;
 } hr_run_config;
 
 /* A job of a cluster, and where its tasks are. */

@@ -106,10 +106,10 @@ static hr_status pass_session(pass *p, const hr_evaluate_opts *o, hr_error *err)
     hr__loop_hooks_add_spec(&l, s->hook, &s->hooks);
     hr__loop_hooks_add(&l, hr__input_hook(&p->model));
     if (opened)
-        p->session =
-            hr_monitored_session_new(p->model.graph, l.hook, l.count, .checkpoint_path = p->checkpoint,
-                                     .init_fn = hr__model_warm_start, .init_user = &p->model, .workers = c->workers,
-                                     .passes = hr__passes_of(c), .now = c->now, .user = c->now_user);
+        p->session = hr_monitored_session_new(p->model.graph, l.hook, l.count, .checkpoint_path = p->checkpoint,
+                                              .init_fn = hr__model_warm_start, .init_user = &p->model,
+                                              .workers = c->workers, .passes = hr__passes_of(c),
+                                              .products = c->products, .now = c->now, .user = c->now_user);
     hr_free(l.hook);
     if (!p->session) return hr_no_memory(err, "a session");
     const hr_error *failed = hr_monitored_session_error(p->session);

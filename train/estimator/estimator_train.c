@@ -1,6 +1,7 @@
 /* The training loop: a batch, a run with its hooks, until someone asks to stop or the input ends. */
 #include "train/estimator/estimator_internal.h"
 #include <headrace/checkpoint.h>
+#include <headrace/ops.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +10,13 @@
 
 #define IDENTITY "headrace/identity"
 #define ITERATOR "headrace/iterator"
+#define PRODUCTS "headrace/products"
 
 typedef struct training {
     model model;
     hr_train_result result;
     loss_guard guard;
+    char products[160]; /* what computed those of the training that is resumed; "": not known */
 } training;
 
 /* ---- what is saved besides variables ---- */
@@ -74,6 +77,42 @@ static hr_status restore_identity(void *user, hr_view was, hr_error *err)
         old += b + (old + b < old_end);
     }
     return HR_OK;
+}
+
+static hr_status save_products(void *user, void **data, size_t *size, hr_error *err)
+{
+    char text[sizeof((training *)user)->products];
+    hr_products_text(((training *)user)->model.e->config.products, text, sizeof text);
+    *size = strlen(text);
+    *data = hr_memdup(text, *size);
+    return *data ? HR_OK : hr_no_memory(err, "a checkpoint");
+}
+
+static hr_status restore_products(void *user, hr_view was, hr_error *err)
+{
+    training *t = user;
+    (void)err;
+    t->products[0] = '\0';
+    if (was.size > 0) (void)snprintf(t->products, sizeof t->products, "%.*s", (int)was.size, was.data);
+    return HR_OK;
+}
+
+/* After the first step: what it needs is loaded. */
+static void tell_products(const training *t)
+{
+    char text[sizeof t->products];
+    hr_products_text(t->model.e->config.products, text, sizeof text);
+    hr_log_message(HR_INFO, "Products of matrices by %s.", text);
+    if (!hr_products_are_fast(t->model.e->config.products))
+        hr_log_message(HR_WARNING,
+                       "products of bfloat16 are slow on this processor, which has no AVX512_BF16; products of "
+                       "floats would be faster");
+    if (t->products[0] && strcmp(t->products, text) != 0)
+        hr_log_message(
+            HR_WARNING,
+            "the training does not go on bit for bit: its checkpoint was saved with products by %s, now they "
+            "are by %s",
+            t->products, text);
 }
 
 /* ---- a training that has nothing left to do ---- */
@@ -230,7 +269,11 @@ static hr_status loop(training *t, hr_monitored_session *m, int64_t max_steps, h
     hr_profile_begin(t->model.profile);
     uint64_t start = uv_hrtime();
     hr_status st = HR_OK;
-    while (st == HR_OK && !hr_should_stop(m)) st = one_step(t, m, err);
+    for (bool told = false; st == HR_OK && !hr_should_stop(m);) {
+        st = one_step(t, m, err);
+        if (!told && st == HR_OK) tell_products(t);
+        told = true;
+    }
     r->seconds = (double)(uv_hrtime() - start) * 1e-9;
     r->input_seconds = t->model.input_seconds;
     r->finished = t->model.ended;
@@ -251,14 +294,16 @@ static hr_status train_run(training *t, const char *checkpoint, const hr_train_o
     hr_checkpointed extra[] = {
         {IDENTITY, save_identity, restore_identity, &t->model},
         {ITERATOR, save_iterator, restore_iterator, &t->model},
+        {PRODUCTS, save_products, restore_products, t},
     };
     const hr_run_config *c = &t->model.e->config;
     HR_TRY(make_hooks(t, &hooks, o, err));
     hr_monitored_session *m = hr_monitored_session_new(
         t->model.graph, hooks.hook, hooks.count, .checkpoint_path = checkpoint ? checkpoint : "",
         .checkpoint_dir = c->save_checkpoints_steps < 0 ? NULL : t->model.e->model_dir, .recovers = true,
-        .extra = extra, .extras = 2, .init_fn = hr__model_warm_start, .init_user = &t->model, .workers = c->workers,
-        .passes = hr__passes_of(c), .now = c->now, .user = c->now_user, .profile = t->model.profile);
+        .extra = extra, .extras = 3, .init_fn = hr__model_warm_start, .init_user = &t->model, .workers = c->workers,
+        .passes = hr__passes_of(c), .products = c->products, .now = c->now, .user = c->now_user,
+        .profile = t->model.profile);
     hr_free(hooks.hook);
     if (!m) return hr_no_memory(err, "a session");
     hr_error closing = {0};

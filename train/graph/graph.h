@@ -289,6 +289,14 @@ HR_API hr_node hr_gradient_dense(hr_gradient gradient);
 
 /* ---- sessions ---- */
 
+/* How products of floats are computed: MatMul and its kin, Einsum, and their gradients. */
+typedef enum hr_products {
+    HR_PRODUCTS_FLOAT,    /* as floats */
+    HR_PRODUCTS_BFLOAT16, /* of inputs that are rounded to bfloat16, summed up as floats: twice as fast on processors
+                           * with AVX512_BF16, slow on others, with the same result for any number of threads and on any
+                           * processor, to the bit */
+} hr_products;
+
 typedef struct hr_session_opts {
     size_t struct_size;
     const int *workers; /* of the pool's workers at most so many; default: all. 0: the caller does everything */
@@ -303,6 +311,7 @@ typedef struct hr_session_opts {
     /* Nodes read files of this folder alone, and write none: "file.outside" otherwise, as of a link that leads out of
      * it. For graphs that others have made. Default: any file is read and written. Copied */
     const char *folder;
+    hr_products products; /* default: HR_PRODUCTS_FLOAT */
 } hr_session_opts;
 /* Gives a session; NULL: no memory. It borrows the graph, whose later nodes it knows as well. */
 HR_API hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *opts);

@@ -475,7 +475,7 @@ struct hr_rewrite;
 /* What the fetches need, short of the feeds. `names`: nodes can be found by them, and no two have the same. */
 hr_status hr__rewrite_begin(hr_graph *g, const hr_node *feeds, int feed_count, const hr_node *fetches, int fetch_count,
                             bool names, struct hr_rewrite **out, hr_error *err);
-hr_status hr__rewrite_run(struct hr_rewrite *r, const char *passes, hr_error *err);
+hr_status hr__rewrite_run(struct hr_rewrite *r, const char *passes, hr_products products, hr_error *err);
 /* The user's node that node `id` of the copy is; -1: it is fed, or a pass made it. */
 int32_t hr__rewrite_origin(const struct hr_rewrite *r, int32_t id);
 
@@ -668,6 +668,7 @@ struct hr_session {
     char *folder;         /* the one whose files nodes may read; NULL: they may read and write any */
     bool always_parallel; /* tests: even where it does not pay */
     char *passes;         /* of hr_session_opts; NULL: those that give the same bits */
+    hr_products products;
     hr__buffers *buffers;
     hr__resources *resources;
     uv_mutex_t planning; /* over `instance`; taken before `lock` */

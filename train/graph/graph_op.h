@@ -357,6 +357,7 @@ HR_API void *hr_kernel_temp(hr_kernel *k, size_t bytes);
  * which may outlast compute. NULL: no memory. */
 HR_API hr_buffer *hr_kernel_buffer(hr_kernel *k, size_t bytes);
 HR_API bool hr_kernel_cancelled(const hr_kernel *k);
+HR_API hr_products hr_kernel_products(const hr_kernel *k); /* how products are computed (hr_session_opts) */
 /* Runs fn on pieces [first, last) of 0 ... count - 1, on several threads if `count` items of `nanoseconds` each are
  * worth it. Where pieces end depends on count and nanoseconds only, never on threads. */
 HR_API void hr_kernel_parallel(hr_kernel *k, int64_t count, double nanoseconds,

@@ -171,6 +171,7 @@ void hr__kernel_end(hr_kernel *k)
 }
 
 bool hr_kernel_cancelled(const hr_kernel *k) { return hr__run_stops(k->frame->run); }
+hr_products hr_kernel_products(const hr_kernel *k) { return k->session->products; }
 
 /* ---- threads ---- */
 

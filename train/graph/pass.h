@@ -21,6 +21,8 @@ typedef struct hr_rewrite hr_rewrite;
  * lower number than what takes it. A node that the pass makes comes after them. Names may repeat in it. Functions that
  * the pass makes in it (hr_function_begin) are the copy's; those of the user's graph are found, too. */
 HR_API hr_graph *hr_rewrite_graph(const hr_rewrite *r);
+/* How the session computes products (hr_session_opts); of hr_rewrite_new HR_PRODUCTS_FLOAT. */
+HR_API hr_products hr_rewrite_products(const hr_rewrite *r);
 /* How many inputs, control inputs and fetches took any output of the node when the pass began. */
 HR_API int hr_rewrite_uses(const hr_rewrite *r, hr_node node);
 /* It is fetched, as a value or an operation. */

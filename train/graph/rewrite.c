@@ -18,7 +18,8 @@ struct hr_rewrite {
     /* By node of the copy: the user's node; -1: fed, or made by a pass. So are nodes from `origins` on. */
     int32_t *origin;
     int32_t origins;
-    bool for_tool; /* who wants to find what is fetched by its name */
+    hr_products products; /* of the session */
+    bool for_tool;        /* who wants to find what is fetched by its name */
     /* While a pass runs. */
     bool changed;
     int32_t begun; /* nodes that were there when it began; what is fed are the first ones */
@@ -358,6 +359,7 @@ hr_status hr__rewrite_begin(hr_graph *g, const hr_node *feeds, int feed_count, c
 /* ---- looking at the copy ---- */
 
 hr_graph *hr_rewrite_graph(const hr_rewrite *r) { return r->g; }
+hr_products hr_rewrite_products(const hr_rewrite *r) { return r->products; }
 hr_node hr_rewrite_feed(const hr_rewrite *r, int i) { return i >= 0 && i < r->feeds ? r->feed[i] : (hr_node){0}; }
 hr_node hr_rewrite_fetch(const hr_rewrite *r, int i) { return i >= 0 && i < r->fetches ? r->fetch[i] : (hr_node){0}; }
 int32_t hr__rewrite_origin(const hr_rewrite *r, int32_t id) { return id < r->origins ? r->origin[id] : -1; }
@@ -660,8 +662,9 @@ hr_status hr_rewrite_check(const char *passes, hr_error *err)
     return HR_OK;
 }
 
-hr_status hr__rewrite_run(hr_rewrite *r, const char *passes, hr_error *err)
+hr_status hr__rewrite_run(hr_rewrite *r, const char *passes, hr_products products, hr_error *err)
 {
+    r->products = products;
     for (int i = 0; hr_graph_pass_at(i); i++)
         if (pass_is_on(hr_graph_pass_at(i), passes, r->for_tool)) HR_TRY(pass_run(r, hr_graph_pass_at(i), err));
     return HR_OK;
@@ -677,7 +680,7 @@ hr_status hr_rewrite_new(hr_graph *g, const hr_node *feeds, int feed_count, cons
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.input", "hr_rewrite_new: expected a graph and nodes, got NULL");
     HR_TRY(hr_rewrite_check(passes, err));
     HR_TRY(hr__rewrite_begin(g, feeds, feed_count, fetches, fetch_count, true, &r, err));
-    const hr_status st = hr__rewrite_run(r, passes, err);
+    const hr_status st = hr__rewrite_run(r, passes, HR_PRODUCTS_FLOAT, err);
     if (st == HR_OK)
         *out = r;
     else

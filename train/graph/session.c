@@ -37,6 +37,7 @@ hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *given)
     s->instance = (hr__instance){.graph = g, .session = s};
     s->inline_only = workers && *workers == 0;
     s->passes = opts.passes ? hr_strdup(opts.passes) : NULL;
+    s->products = opts.products;
     if (opts.folder && hr__path_real(opts.folder, &s->folder, NULL) != HR_OK) s->folder = hr_strdup("");
     s->kernel_workers = s->inline_only ? 0 : opts.kernel_workers ? *opts.kernel_workers : -1;
     s->timeout = opts.timeout;

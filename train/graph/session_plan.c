@@ -448,7 +448,7 @@ static hr_status new_plan(const hr__instance *in, const hr_function *function, c
     plan->own = (hr__instance){.graph = hr_rewrite_graph(plan->graph), .session = in->session};
     /* A function that a pass made is what passes have left. */
     const bool made_by_pass = function && hr__library(function->body)->own_library;
-    return hr__rewrite_run(plan->graph, made_by_pass ? "none" : in->session->passes, err);
+    return hr__rewrite_run(plan->graph, made_by_pass ? "none" : in->session->passes, in->session->products, err);
 }
 
 /* Plans have callees, and these have plans. */

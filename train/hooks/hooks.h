@@ -116,8 +116,9 @@ typedef struct hr_monitored_session_opts {
      * saver. Other variables begin with their initial values each time: a restore comes after init_op then. Default: all
      * global variables. Copied, but not the names. */
     hr_var_list var_list;
-    const char *passes;  /* of the session (hr_session_opts); default: its own. Copied */
-    hr_profile *profile; /* to which hr_monitored_run adds (<headrace/profile.h>). Default: none. Borrowed */
+    const char *passes;   /* of the session (hr_session_opts); default: its own. Copied */
+    hr_profile *profile;  /* to which hr_monitored_run adds (<headrace/profile.h>). Default: none. Borrowed */
+    hr_products products; /* of the session (hr_session_opts) */
 } hr_monitored_session_opts;
 
 /* Calls begin of all hooks, initializes or restores the variables, then calls after_create_session of all hooks. Takes

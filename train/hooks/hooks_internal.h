@@ -25,6 +25,7 @@ struct hr_monitored_session {
     char *checkpoint_dir, *checkpoint_path; /* where it begins, also after a failure */
     int *workers;
     char *passes;
+    hr_products products;
     hr_status (*init_fn)(hr_session *s, void *user, hr_error *err);
     void *init_user;
     hr_profile *profile;             /* NULL: none */

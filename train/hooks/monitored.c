@@ -37,6 +37,7 @@ static hr_status keep_options(hr_monitored_session *m, const hr_monitored_sessio
                        "var_list: expected an array of variables, got NULL or a count below 0");
     if (list->count > 0) m->var_list.saved = hr_memdup(list->saved, (size_t)list->count * sizeof *list->saved);
     if (m->var_list.saved) m->var_list.count = list->count;
+    m->products = o->products;
     m->profile = o->profile;
     m->init_fn = o->init_fn;
     m->init_user = o->init_user;
@@ -105,7 +106,7 @@ static hr_status make_variables(hr_monitored_session *m, hr_error *err)
 static hr_status create_session(hr_monitored_session *m, hr_error *err)
 {
     hr_session_free(m->session);
-    m->session = hr_session_new(m->graph, .workers = m->workers, .passes = m->passes);
+    m->session = hr_session_new(m->graph, .workers = m->workers, .passes = m->passes, .products = m->products);
     if (!m->session) return hr_no_memory(err, "a session");
     HR_TRY(make_variables(m, err));
     for (int i = 0; i < m->hooks; i++) {

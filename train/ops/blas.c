@@ -4,6 +4,7 @@
 #include "base/cpu.h"
 #include "base/loaded.h"
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 static hr__blas blas;
 static hr__lapack lapack[4]; /* by letter: s, d, c, z */
 static hr_error failure, lapack_failure;
+static atomic_bool is_loaded;
 
 /* OpenBLAS takes the kernels of its oldest processor where it does not know this one, which is newer than it: a fifth of
  * the speed, seen with 0.3.21 on Intel's fifth Xeon. */
@@ -68,6 +70,19 @@ static void lapack_load(void *library)
                 HR_BLAS_LIBRARY);
 }
 
+/* From "OpenBLAS 0.3.21 DYNAMIC_ARCH ... Cooperlake MAX_THREADS=64" and "Cooperlake". */
+static void blas_describe(void *library)
+{
+    char *(*config)(void), *(*processor)(void);
+    if (!hr__loaded_call(library, "openblas_get_config", &config) ||
+        !hr__loaded_call(library, "openblas_get_corename", &processor)) {
+        (void)snprintf(blas.text, sizeof blas.text, "OpenBLAS");
+        return;
+    }
+    const char *text = config(), *name_end = strchr(text, ' '), *end = name_end ? strchr(name_end + 1, ' ') : NULL;
+    (void)snprintf(blas.text, sizeof blas.text, "%.*s %.40s", (int)(end ? end - text : 40), text, processor());
+}
+
 static void blas_load(void)
 {
     void *library = open_blas();
@@ -81,9 +96,14 @@ static void blas_load(void)
         hr_fail(&failure, HR_NOT_FOUND, "matmul.blas",
                 "expected OpenBLAS as %s, got: %.200s; install it, on Debian: apt-get install libopenblas0-pthread",
                 HR_BLAS_LIBRARY, why ? why : "nothing");
-    else
+    else {
         lapack_load(library);
+        blas_describe(library);
+        atomic_store_explicit(&is_loaded, true, memory_order_release);
+    }
 }
+
+const char *hr__blas_loaded(void) { return atomic_load_explicit(&is_loaded, memory_order_acquire) ? blas.text : NULL; }
 
 hr_status hr__blas_load(const hr__blas **out, hr_error *err)
 {

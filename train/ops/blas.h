@@ -12,6 +12,7 @@ typedef struct hr__blas {
     __typeof__(&cblas_sdot) sdot;
     __typeof__(&openblas_set_num_threads) set_num_threads;
     __typeof__(&openblas_get_parallel) get_parallel;
+    char text[100]; /* name, version, and the processor that its kernels are made for */
 } hr__blas;
 
 /* LAPACK's routines for one type, as Fortran has them: matrices lie in columns, and a length follows for each word. */
@@ -46,7 +47,8 @@ typedef struct hr__lapack {
 /* Loads it, once in the process; on a processor that it does not know, with the newest kernels that run here, unless
  * OPENBLAS_CORETYPE says which. HR_NOT_FOUND, "matmul.blas": it is not installed. */
 hr_status hr__blas_load(const hr__blas **out, hr_error *err);
-void hr__blas_load_early(void); /* the same; what fails is told by the next load */
+void hr__blas_load_early(void);    /* the same; what fails is told by the next load */
+const char *hr__blas_loaded(void); /* its text; NULL: it has not been loaded */
 /* The routines for float (half: the same), double, complex64 or complex128. HR_NOT_FOUND, "linalg.lapack": this OpenBLAS was built
  * without them; "matmul.blas": it is not installed. */
 hr_status hr__lapack_load(hr_dtype dtype, const hr__lapack **out, hr_error *err);

@@ -278,6 +278,11 @@ typedef struct hr_matmul_opts {
 HR_API hr_node hr_matmul_with(hr_node a, hr_node b, const hr_matmul_opts *opts);
 #define hr_matmul(...)                                                                                                 \
     HR_MADE_(HR_CALL2_(hr_matmul_with, hr_matmul_opts, __VA_ARGS__, .struct_size = sizeof(hr_matmul_opts)))
+/* What computes products in this process, for people: kernels, library, version, processor. Of equal graphs, numbers and
+ * texts the results have equal bits. OpenBLAS is named as soon as a session has loaded it. */
+HR_API void hr_products_text(hr_products products, char *text, size_t size);
+/* Whether this processor is made for them: without AVX512_BF16, products of bfloat16 are slow. */
+HR_API bool hr_products_are_fast(hr_products products);
 
 /* ---- reductions of whole axes ---- */
 

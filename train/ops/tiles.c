@@ -171,8 +171,13 @@ AVX512 static void avx512_turn(const float *from, int64_t from_row, float *to, i
 }
 
 const hr__tile *hr__tiles(void) { return hr__cpu_has(HR__AVX512) ? avx512 : hr__cpu_has(HR__AVX2) ? avx2 : portable; }
+const char *hr__tiles_processor(void)
+{
+    return hr__cpu_has(HR__AVX512) ? "AVX-512" : hr__cpu_has(HR__AVX2) ? "AVX2" : "plain C";
+}
 #else
 const hr__tile *hr__tiles(void) { return portable; }
+const char *hr__tiles_processor(void) { return "plain C"; }
 #endif
 
 const hr__tile *hr__tile_for(int64_t columns)

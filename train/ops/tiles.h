@@ -39,6 +39,7 @@ typedef struct hr__tile {
 
 /* HR__TILE_WIDTHS of them, the widest first; the last ones may be the same. */
 const hr__tile *hr__tiles(void);
+const char *hr__tiles_processor(void); /* whose they are: "AVX-512" */
 
 /* The narrowest tile that has `columns`, else the widest. */
 const hr__tile *hr__tile_for(int64_t columns);

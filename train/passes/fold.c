@@ -86,7 +86,7 @@ static hr_status list_outputs(folding *f, hr_error *err)
 /* All in one run, or one by one where one of them fails. For want of memory, the plan fails as its run would. */
 static hr_status compute_constants(folding *f, hr_error *err)
 {
-    hr_session *s = hr_session_new(f->g, .workers = &(int){0}, .passes = "none");
+    hr_session *s = hr_session_new(f->g, .workers = &(int){0}, .passes = "none", .products = hr_rewrite_products(f->r));
     if (!s) return hr_no_memory(err, "a pass");
     hr_status st = hr_session_run(s, NULL, 0, f->node, f->count, f->value, err);
     for (int i = 0; st != HR_OK && st != HR_RESOURCE_EXHAUSTED && i < f->count; i++)

@@ -45,6 +45,15 @@ static hr_status train_read_passes(hr_training *t, const hr__node *train, hr_err
     return t->passes ? HR_OK : hr_no_memory(err, "a training");
 }
 
+static hr_status train_read_products(hr_training *t, const hr__node *train, hr_error *err)
+{
+    const char *products = "float";
+    HR_TRY(hr__config_text(train, "products", &products, err));
+    t->run.products = strcmp(products, "bfloat16") == 0 ? HR_PRODUCTS_BFLOAT16 : HR_PRODUCTS_FLOAT;
+    if (t->run.products == HR_PRODUCTS_BFLOAT16 || strcmp(products, "float") == 0) return HR_OK;
+    return hr__node_expected(hr__node_get(train, "products"), "float or bfloat16", err);
+}
+
 hr_status hr__training_read_train(hr_training *t, const hr__node *root, const hr_training_opts *o, hr_error *err)
 {
     static const char *const keys[] = {"data",
@@ -67,6 +76,7 @@ hr_status hr__training_read_train(hr_training *t, const hr__node *root, const hr
                                        "save_summary_steps",
                                        "log_step_count_steps",
                                        "passes",
+                                       "products",
                                        NULL};
     const hr__node *train;
     const char *model_dir = "model", *files = NULL, *eval_files = NULL;
@@ -76,6 +86,7 @@ hr_status hr__training_read_train(hr_training *t, const hr__node *root, const hr
     HR_TRY(hr__config_text(train, "files", &files, err));
     HR_TRY(hr__config_text(train, "eval_files", &eval_files, err));
     HR_TRY(train_read_passes(t, train, err));
+    HR_TRY(train_read_products(t, train, err));
     t->batch_size = 128;
     t->epochs = 1;
     t->shuffle = 10000;

@@ -1,5 +1,6 @@
 /* Trainings from records to results: what they learn, what they leave behind, and that a stop leaves no trace in the
  * numbers. */
+#include "base/cpu.h"
 #include "tests/testing.h"
 #include "tests/train/estimator/trainings.h"
 #include <dirent.h>
@@ -512,13 +513,14 @@ static int64_t runs_of(const hr_profile_report *report, const char *op)
 }
 
 /* From the checkpoint that is there, after `begin` steps, up to step `end`. */
-static void train_large(const char *folder, int workers, int begin, int end)
+static void train_large(const char *folder, hr_products products, int workers, int begin, int end)
 {
     static recorder r;
     hr_error err = {0};
     hr_profile_report report;
     test_input in = {.folder = "data", .epochs = 2, .batch = LARGE_BATCH};
-    const classifier_spec spec = {.kind = COMBINED, .model_dir = folder, .workers = &workers, .large = true};
+    const classifier_spec spec = {
+        .kind = COMBINED, .model_dir = folder, .workers = &workers, .products = products, .large = true};
     hr_profile *profile = hr_profile_new();
     r = (recorder){.stop_at = end < LARGE_STEPS ? end - begin : 0};
     train_well(&spec, &in, (hr_train_opts){.profile = profile}, &r);
@@ -532,21 +534,27 @@ static void train_large(const char *folder, int workers, int begin, int end)
 
 /* The first layer over embeddings as estimators run it: the same bits by one thread, by several, by several again, and
  * by a training that was stopped and resumed with another number of threads. */
-static void wide_and_deep_is_the_same_bit_by_bit(void **state)
+static void compare_wide_and_deep(hr_products products)
 {
-    (void)state;
     static const int workers[] = {0, 1, 1, 2};
     static const char *const names[] = {"model.ckpt-7.index", "model.ckpt-7.data-00000-of-00001"};
-    hr_set_threads(2);
-    write_rows("data", LARGE_ROWS);
     for (int w = 0; w < 7; w++) {
         const char *folder = w ? "equal" : "first";
         const int middle = w < 4 ? 0 : w - 1;
         remove_folder(folder);
-        if (middle) train_large(folder, workers[w % 4], 0, middle);
-        train_large(folder, workers[(w + w / 4) % 4], middle, LARGE_STEPS);
+        if (middle) train_large(folder, products, workers[w % 4], 0, middle);
+        train_large(folder, products, workers[(w + w / 4) % 4], middle, LARGE_STEPS);
         for (int i = 0; i < 2 && w > 0; i++) assert_same_bytes("first", "equal", names[i]);
     }
+}
+
+static void wide_and_deep_is_the_same_bit_by_bit(void **state)
+{
+    (void)state;
+    hr_set_threads(2);
+    write_rows("data", LARGE_ROWS);
+    compare_wide_and_deep(HR_PRODUCTS_FLOAT);
+    compare_wide_and_deep(HR_PRODUCTS_BFLOAT16);
 }
 
 static void a_profile_has_the_steps_and_their_input(void **state)
@@ -825,6 +833,34 @@ static void keep_warnings(hr_level level, const char *text, void *user)
     if (level == HR_WARNING) snprintf(logged + strlen(logged), sizeof logged - strlen(logged), "%s\n", text);
 }
 
+/* What computed products is kept; where something else goes on with a training, it says so. */
+static void other_products_are_told(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_tensor products;
+    test_input in = {.folder = "data", .epochs = -1, .batch = 20};
+    const classifier_spec spec = {.kind = DNN, .model_dir = "products"};
+    write_rows("data", ROWS);
+    remove_folder("products");
+    logged[0] = '\0';
+    hr_set_log(keep_warnings, NULL);
+    train_well(&spec, &in, (hr_train_opts){.max_steps = 2}, NULL);
+    train_well(&spec, &in, (hr_train_opts){.max_steps = 4}, NULL);
+    assert_null(strstr(logged, "bit for bit"));
+    hr__cpu_limit(0);
+    train_well(&spec, &in, (hr_train_opts){.max_steps = 6}, NULL);
+    hr__cpu_limit(~0U);
+    hr_set_log(NULL, NULL);
+    assert_text_contains(logged, "not go on bit for bit");
+    assert_text_contains(logged, "tiles of plain C");
+    hr_bundle *b = open_latest("products");
+    assert_ok(hr_bundle_read(b, "headrace/products", &products, &err), &err);
+    assert_non_null(strstr(((const hr_view *)products.data)->data, "OpenBLAS "));
+    hr_tensor_clear(&products);
+    hr_bundle_free(b);
+}
+
 static void an_input_without_rows_is_told(void **state)
 {
     (void)state;
@@ -982,6 +1018,7 @@ int main(void)
         cmocka_unit_test(a_loss_of_nan_fails_and_keeps_the_last_checkpoint),
         cmocka_unit_test(labels_outside_of_0_to_1_are_refused_with_their_record),
         cmocka_unit_test(an_input_without_rows_is_told),
+        cmocka_unit_test(other_products_are_told),
         cmocka_unit_test(what_cannot_be_done_is_said),
         cmocka_unit_test(damaged_records_end_the_training_with_their_place),
         cmocka_unit_test(evaluations_follow_checkpoints),

@@ -85,6 +85,7 @@ hr_estimator *new_test_classifier(const classifier_spec *s)
                             .model_dir = s->model_dir,
                             .config = {.tf_random_seed = 11,
                                        .workers = s->workers,
+                                       .products = s->products,
                                        .identity = s->identity,
                                        .save_checkpoints_steps = s->save_steps,
                                        .async_checkpoints = s->async}};

@@ -23,6 +23,7 @@ typedef struct classifier_spec {
     const char *identity;
     int64_t save_steps; /* 0: by the clock */
     bool async;
+    hr_products products;
     bool large; /* layers and embeddings whose products are worth several threads */
 } classifier_spec;
 hr_estimator *new_test_classifier(const classifier_spec *spec);

@@ -146,6 +146,7 @@ static const mistake mistakes[] = {
     {train, "max_steps: 100", "seed: x", 21, 9, "x"},
     {train, "max_steps: 100", "cycle_length: 0", 21, 17, "0"},
     {train, "max_steps: 100", "save_checkpoints_secs: soon", 21, 26, "soon"},
+    {train, "max_steps: 100", "products: half", 21, 13, "float or bfloat16"},
     {train, "max_steps: 100", "max_steps: 100\n  max_steps: 7", 22, 3, "max_steps"},
     {model, "[origin, hour]", "[origin, origin]", 12, 27, "origin"},
     {schema, "  label: late\n", "", 2, 3, "label"},

@@ -320,7 +320,7 @@ static hr_status einsum_two(hr_kernel *k, const equation *e, hr_tensor *out, hr_
         hr_tensor_of(out->dtype, HR_SHAPE(a.shape.dims[0], a.shape.dims[p.ta ? 2 : 1], b.shape.dims[p.tb ? 1 : 2]),
                      in_place ? out->data : products.data);
     p.a = &a, p.b = &b, p.out = &matrices;
-    hr__products_run(k, &p);
+    HR_TRY(hr__products_run(k, &p, err));
     if (!in_place) add_along(k, e, &all, out, &e->output, &products, &t);
     return HR_OK;
 }

@@ -1,0 +1,187 @@
+/* What computes products: OpenBLAS for floats and doubles, tiles of registers for floats where one matrix stays in the
+ * cache, pairs of bfloat16, plain loops for other types. */
+#include "train/ops/bfloat16.h"
+#include "train/ops/products.h"
+#include "train/ops/tiles.h"
+#include <tgmath.h>
+
+/* ---- OpenBLAS: every block packs b again, so these are large, and few ---- */
+
+#define BLAS(NAME, T, GEMM)                                                                                            \
+    static void NAME(const hr__product *p, int64_t first, int64_t last)                                                \
+    {                                                                                                                  \
+        const bool alone = hr__blas_begin(p->blas);                                                                    \
+        p->blas->GEMM(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans, p->tb ? CblasTrans : CblasNoTrans,             \
+                      (blasint)(last - first), (blasint)p->n, (blasint)p->k, 1, (const T *)p->a + first * p->a_row,    \
+                      (blasint)p->lda, p->b, (blasint)p->ldb, 0, (T *)p->out + first * p->n, (blasint)p->n);           \
+        hr__blas_end(alone);                                                                                           \
+    }
+BLAS(blas_f32, float, sgemm)
+BLAS(blas_f64, double, dgemm)
+
+static bool is_float(const hr__product *p) { return p->dtype == HR_FLOAT; }
+static bool is_double(const hr__product *p) { return p->dtype == HR_DOUBLE; }
+
+static const hr__product_kernel blas_of_floats = {.name = "OpenBLAS", .takes = is_float, .tile = 1, .run = blas_f32};
+static const hr__product_kernel blas_of_doubles = {.name = "OpenBLAS", .takes = is_double, .tile = 1, .run = blas_f64};
+
+/* Width 1, of logits and linear models: sgemm would spend its time packing. */
+static bool is_vector(const hr__product *p) { return p->dtype == HR_FLOAT && p->n == 1; }
+
+static void row_dots(const hr__product *p, int64_t first, int64_t last)
+{
+    const float *a = p->a, *b = p->b;
+    const bool alone = hr__blas_begin(p->blas);
+    for (int64_t i = first; i < last; i++)
+        ((float *)p->out)[i] =
+            p->blas->sdot((blasint)p->k, a + i * p->a_row, (blasint)p->a_column, b, (blasint)p->b_row);
+    hr__blas_end(alone);
+}
+
+static const hr__product_kernel dots = {.name = "dots", .takes = is_vector, .tile = 1, .run = row_dots};
+
+/* ---- plain loops ---- */
+
+/* What is turned of complex numbers is conjugated, too, where BatchMatMul's adj_x and adj_y say so. */
+#define REAL(x, turned) (x)
+#define CONJUGATE(x, turned) ((turned) ? conj(x) : (x))
+#define LOOPS(T, V, U, D, S, OF, B)                                                                                    \
+    static void rows_##S(const hr__product *p, int64_t first, int64_t last)                                            \
+    {                                                                                                                  \
+        const T *a = p->a, *b = p->b;                                                                                  \
+        T *out = p->out;                                                                                               \
+        for (int64_t i = first; i < last; i++) {                                                                       \
+            for (int64_t j = 0; j < p->n; j++) {                                                                       \
+                U sum = 0;                                                                                             \
+                for (int64_t x = 0; x < p->k; x++)                                                                     \
+                    sum += OF((U)HR_GET(S, a[i * p->a_row + x * p->a_column]), p->conj_a) *                            \
+                           OF((U)HR_GET(S, b[x * p->b_row + j * p->b_column]), p->conj_b);                             \
+                out[i * p->n + j] = HR_PUT(S, T, sum);                                                                 \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+HR_EACH_TYPE(LOOPS, REAL, ~, ints, halves)
+HR_EACH_TYPE(LOOPS, CONJUGATE, ~, complexes)
+
+typedef void product_rows_fn(const hr__product *p, int64_t first, int64_t last);
+
+static bool is_any(const hr__product *p) { return p->dtype != HR_INVALID_DTYPE; }
+
+static void rows_of_type(const hr__product *p, int64_t first, int64_t last)
+{
+    const hr_type_kernel *loop = hr_kernel_of_type(HR_KERNELS(rows, ints, halves, complexes), p->dtype);
+    ((product_rows_fn *)loop->run)(p, first, last);
+}
+
+static const hr__product_kernel loops = {.name = "loops", .takes = is_any, .tile = 1, .run = rows_of_type};
+
+/* ---- floats in tiles of registers (tiles.h): b is packed once for all blocks, if it stays in the cache ---- */
+
+enum { MIN_ROWS = 24, MIN_COLUMNS = 16, MAX_VALUES = 1 << 18 /* of b */ };
+
+static bool fits_tiles(const hr__product *p)
+{
+    return p->dtype == HR_FLOAT && !p->ta && p->alone && p->m >= MIN_ROWS && p->n >= MIN_COLUMNS &&
+           p->k <= MAX_VALUES / p->n && hr__tiles()->width >= MIN_COLUMNS;
+}
+
+static hr_status tiles_memory(const hr__product *p, int64_t *bytes, hr_error *err)
+{
+    (void)err; /* b is small */
+    *bytes = p->k * hr__panels_width(p->n) * (int64_t)sizeof(float);
+    return HR_OK;
+}
+
+static void tiles_pack(const hr__product *p, int64_t column)
+{
+    float *packed = p->packed;
+    const int64_t end = column + HR__TILE_MAX_WIDTH < p->n ? column + HR__TILE_MAX_WIDTH : p->n;
+    while (column < end)
+        column += hr__panel_pack(p->b, p->b_row, p->b_column, p->k, p->n, column, packed + column * p->k);
+}
+
+static void tiles_run(const hr__product *p, int64_t first, int64_t last)
+{
+    hr__panels_product((const float *)p->a + first * p->a_row, p->a_row, last - first, p->k, p->packed, p->n,
+                       (float *)p->out + first * p->n);
+}
+
+static const hr__product_kernel tiles = {.name = "tiles",
+                                         .takes = fits_tiles,
+                                         .block = 12,
+                                         .tile = HR__TILE_ROWS,
+                                         .columns = HR__TILE_MAX_WIDTH,
+                                         .memory = tiles_memory,
+                                         .pack = tiles_pack,
+                                         .run = tiles_run};
+
+/* ---- floats that are rounded to bfloat16 (bfloat16.h) ----
+ *
+ * Panels of b come first in the packed memory, then the rows of a, where each block finds its own: in pairs along the
+ * row, or, if a is turned, pair by pair of all rows of the block. */
+
+enum { LINE = 16 /* words */ };
+
+static bool is_rounded(const hr__product *p) { return p->dtype == HR_FLOAT && p->bfloat16; }
+
+static int64_t rounded_panels(const hr__product *p)
+{
+    const int64_t words = hr__pairs_panels_size(p->k, p->n);
+    return words + (LINE - words % LINE) % LINE;
+}
+
+static hr_status rounded_memory(const hr__product *p, int64_t *bytes, hr_error *err)
+{
+    int64_t rows, panels;
+    HR_TRY(hr_dim_mul(p->m, hr__pairs_of(p->k), &rows, err));
+    HR_TRY(hr_dim_mul(p->n + HR__PAIRS_MAX_WIDTH, hr__pairs_of(p->k), &panels, err)); /* more than there are */
+    HR_TRY(hr_dim_add(rows, panels + LINE, &rows, err));
+    HR_TRY(hr_dim_mul(rows, sizeof(uint32_t), &rows, err));
+    *bytes = (rounded_panels(p) + p->m * hr__pairs_of(p->k)) * (int64_t)sizeof(uint32_t);
+    return HR_OK;
+}
+
+static void rounded_pack(const hr__product *p, int64_t column)
+{
+    uint32_t *packed = p->packed;
+    const int64_t end = column + HR__PAIRS_MAX_WIDTH < p->n ? column + HR__PAIRS_MAX_WIDTH : p->n;
+    while (column < end)
+        column +=
+            hr__pairs_panel_pack(p->b, p->b_row, p->b_column, p->k, p->n, column, packed + column * hr__pairs_of(p->k));
+}
+
+static void rounded_run(const hr__product *p, int64_t first, int64_t last)
+{
+    const int64_t pairs = hr__pairs_of(p->k), rows = last - first;
+    const float *from = (const float *)p->a + first * p->a_row;
+    uint32_t *panels = p->packed, *a = panels + rounded_panels(p) + first * pairs;
+    float *out = (float *)p->out + first * p->n;
+    if (p->ta) {
+        hr__pairs_across(from, p->a_column, p->k, rows, a, rows);
+        hr__pairs_panels_product(a, 1, rows, rows, pairs, panels, p->n, out);
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++) hr__pairs_along(from + r * p->a_row, p->k, a + r * pairs);
+    hr__pairs_panels_product(a, pairs, 1, rows, pairs, panels, p->n, out);
+}
+
+static const hr__product_kernel rounded = {.name = "bfloat16",
+                                           .takes = is_rounded,
+                                           .block = 24,
+                                           .tile = HR__PAIRS_ROWS,
+                                           .columns = HR__PAIRS_MAX_WIDTH,
+                                           .memory = rounded_memory,
+                                           .pack = rounded_pack,
+                                           .run = rounded_run};
+
+/* ---- the list ---- */
+
+const hr__product_kernel *const hr__product_kernels[] = {&rounded,         &dots,  &tiles, &blas_of_floats,
+                                                         &blas_of_doubles, &loops, NULL};
+
+const hr__product_kernel *hr__product_kernel_for(const hr__product *p)
+{
+    int i = 0;
+    while (!hr__product_kernels[i]->takes(p)) i++; /* the last one takes all */
+    return hr__product_kernels[i];
+}
