@@ -13,6 +13,8 @@ struct hr_buffer {
     void *user, *owner;
 };
 
+_Static_assert(sizeof(hr_buffer) == HR__BUFFER_HEAD, "data begin right after what is known of a buffer");
+
 hr_buffer *hr_buffer_new(size_t size)
 {
     if (size > SIZE_MAX / 2) return NULL;
@@ -54,6 +56,14 @@ hr_buffer *hr__buffer_new_recycled(size_t size, hr__recycle_fn *recycle, void *u
     if (!buffer) return NULL;
     hr__buffer_recycle_by(buffer, recycle, user);
     buffer->owner = NULL;
+    return buffer;
+}
+
+hr_buffer *hr__buffer_in(void *memory, size_t size, hr__recycle_fn *recycle, void *user)
+{
+    hr_buffer *buffer = memory;
+    *buffer = (hr_buffer){.size = size, .data = buffer + 1, .recycle = recycle, .user = user};
+    memset((char *)buffer->data + size, 0, SLACK);
     return buffer;
 }
 

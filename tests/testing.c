@@ -85,6 +85,8 @@ void watch_memory(void)
 
 int64_t most_memory(void) { return atomic_load(&most_bytes) - bytes_before; }
 
+int64_t memory_kept(void) { return atomic_load(&bytes) - bytes_before; }
+
 void write_file(const char *path, const void *data, size_t size)
 {
     FILE *f = fopen(path, "wb");

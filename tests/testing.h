@@ -30,6 +30,7 @@ int64_t allocations_alive(void);
 /* From now on the most bytes that are allocated at once are noted, beyond those that are now. */
 void watch_memory(void);
 int64_t most_memory(void);
+int64_t memory_kept(void); /* what is allocated now, beyond what was then */
 
 /* Writes a file whole, for a test's input. */
 void write_file(const char *path, const void *data, size_t size);

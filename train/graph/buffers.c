@@ -1,18 +1,30 @@
-/* Memory of tensors that comes back: free lists by size class, four classes an octave. A buffer returns from whichever
- * thread drops it last, even after the session is gone; the lists live until the last one is back. What a run with a
- * limit has taken is counted in its budget, which lives until the last of these buffers is back, too. */
+/* Memory of tensors that comes back. Small buffers and very large ones wait in lists, by size class, four classes an
+ * octave; those between them, which are many and of as many sizes as batches have, are cut from a heap. A buffer returns
+ * from whichever thread drops it last, even after the session is gone; the pool lives until the last one is back. What a
+ * run with a limit has taken is counted in its budget, which lives until the last of these buffers is back, too. */
 #include "base/buffer.h"
 #include "train/graph/graph_internal.h"
 
 #include <string.h>
+#include <time.h>
 
-enum { SMALLEST = 6 /* log2 of bytes */, CLASSES = (48 - SMALLEST) * 4 };
+enum {
+    SMALLEST = 6, /* log2 of bytes */
+    CLASSES = (48 - SMALLEST) * 4,
+    LISTED = 512,         /* bytes: up to here buffers wait in lists */
+    LISTED_FROM = 1 << 20 /* and above this */
+};
 
 struct hr__buffers {
     uv_mutex_t lock;
     hr_buffer *free[CLASSES];
+    int count[CLASSES], spare[CLASSES]; /* in a list now; the least since the last rest: nobody needed these */
+    size_t listed;                      /* bytes in all lists */
+    hr__heap *heap;
     int64_t out; /* handed out and not back */
     bool closed;
+    int runs; /* since the last rest */
+    uint64_t rested;
 };
 
 /* The class of the least size that holds `size` bytes, and that size. */
@@ -34,20 +46,25 @@ static hr_buffer *next_of(hr_buffer *buffer)
     return next;
 }
 
-static void free_all(hr__buffers *pool)
+static void put_in_front(hr_buffer **list, hr_buffer *buffer)
 {
-    for (int i = 0; i < CLASSES; i++) {
-        while (pool->free[i]) {
-            hr_buffer *buffer = pool->free[i];
-            pool->free[i] = next_of(buffer);
-            hr__buffer_free(buffer);
-        }
+    memcpy(hr_buffer_data(buffer), list, sizeof *list);
+    *list = buffer;
+}
+
+static void free_list(hr_buffer *list)
+{
+    while (list) {
+        hr_buffer *buffer = list;
+        list = next_of(buffer);
+        hr__buffer_free(buffer);
     }
 }
 
 static void destroy(hr__buffers *pool)
 {
-    free_all(pool);
+    for (int i = 0; i < CLASSES; i++) free_list(pool->free[i]);
+    hr__heap_free(pool->heap);
     uv_mutex_destroy(&pool->lock);
     hr_free(pool);
 }
@@ -102,7 +119,38 @@ hr_status hr__budget_explain(hr__budget *budget, hr_status status, hr_error *err
                    budget->limit, atomic_load(&budget->used), refused);
 }
 
+/* ---- lists and the heap, under the lock ---- */
+
+static bool is_listed(size_t size) { return size <= LISTED || size > LISTED_FROM; }
+
+static hr_buffer *take_listed(hr__buffers *pool, int class)
+{
+    hr_buffer *buffer = pool->free[class];
+    if (!buffer) return NULL;
+    pool->free[class] = next_of(buffer);
+    pool->listed -= hr_buffer_size(buffer);
+    if (--pool->count[class] < pool->spare[class]) pool->spare[class] = pool->count[class];
+    return buffer;
+}
+
+static void put_back(hr__buffers *pool, hr_buffer *buffer, int class)
+{
+    if (!is_listed(hr_buffer_size(buffer))) {
+        hr__heap_put(pool->heap, buffer);
+        return;
+    }
+    put_in_front(&pool->free[class], buffer);
+    pool->listed += hr_buffer_size(buffer);
+    pool->count[class]++;
+}
+
 /* ---- buffers ---- */
+
+static uint64_t coarse_seconds(void)
+{
+    struct timespec t;
+    return clock_gettime(CLOCK_MONOTONIC_COARSE, &t) == 0 ? (uint64_t)t.tv_sec : 0;
+}
 
 static void recycle(hr_buffer *buffer, void *owner, void *user)
 {
@@ -111,8 +159,7 @@ static void recycle(hr_buffer *buffer, void *owner, void *user)
     const int class = buffers_class_of(hr_buffer_size(buffer), &rounded);
     if (owner) budget_give_back(owner, rounded);
     uv_mutex_lock(&pool->lock);
-    memcpy(hr_buffer_data(buffer), &pool->free[class], sizeof pool->free[class]);
-    pool->free[class] = buffer;
+    put_back(pool, buffer, class);
     const bool last = --pool->out == 0 && pool->closed;
     uv_mutex_unlock(&pool->lock);
     if (last) destroy(pool);
@@ -121,7 +168,10 @@ static void recycle(hr_buffer *buffer, void *owner, void *user)
 hr__buffers *hr__buffers_new(void)
 {
     hr__buffers *pool = hr_calloc(1, sizeof *pool);
-    if (pool && uv_mutex_init(&pool->lock) == 0) return pool;
+    if (pool) pool->heap = hr__heap_new();
+    if (pool) pool->rested = coarse_seconds();
+    if (pool && pool->heap && uv_mutex_init(&pool->lock) == 0) return pool;
+    if (pool) hr__heap_free(pool->heap);
     hr_free(pool);
     return NULL;
 }
@@ -141,13 +191,19 @@ hr_buffer *hr__buffers_get(hr__buffers *pool, hr__budget *budget, size_t size)
     if (size > (size_t)1 << 46) return NULL;
     size_t rounded;
     const int class = buffers_class_of(size, &rounded);
+    const bool listed = is_listed(size);
     if (budget && !budget_take(budget, rounded)) return NULL;
+    hr_buffer *buffer = NULL;
+    void *memory = NULL;
     uv_mutex_lock(&pool->lock);
-    hr_buffer *buffer = pool->free[class];
-    if (buffer) pool->free[class] = next_of(buffer);
+    if (listed)
+        buffer = take_listed(pool, class);
+    else
+        memory = hr__heap_get(pool->heap, size + HR__BUFFER_EXTRA);
     pool->out++;
     uv_mutex_unlock(&pool->lock);
-    if (!buffer) buffer = hr__buffer_new_recycled(rounded, recycle, pool);
+    if (memory) buffer = hr__buffer_in(memory, size, recycle, pool);
+    if (listed && !buffer) buffer = hr__buffer_new_recycled(rounded, recycle, pool);
     if (buffer) {
         hr__buffer_renew(buffer, budget);
         return buffer;
@@ -157,6 +213,41 @@ hr_buffer *hr__buffers_get(hr__buffers *pool, hr__budget *budget, size_t size)
     pool->out--;
     uv_mutex_unlock(&pool->lock);
     return NULL;
+}
+
+/* ---- rest ---- */
+
+enum {
+    REST_RUNS = 8,
+    REST_SECONDS = 2,  /* by a clock of whole ones: at least 1 */
+    LITTLE = 256 << 10 /* bytes that are kept in any case */
+};
+
+/* What no run since the last rest has taken out of its list. Under the lock. */
+static hr_buffer *take_spare(hr__buffers *pool)
+{
+    hr_buffer *all = NULL;
+    for (int i = 0; i < CLASSES; i++) {
+        for (int spare = pool->spare[i]; spare > 0; spare--) put_in_front(&all, take_listed(pool, i));
+        pool->spare[i] = pool->count[i];
+    }
+    return all;
+}
+
+void hr__buffers_rest(hr__buffers *pool)
+{
+    hr_buffer *spare = NULL;
+    const uint64_t now = coarse_seconds();
+    uv_mutex_lock(&pool->lock);
+    if (++pool->runs >= REST_RUNS && now >= pool->rested + REST_SECONDS &&
+        pool->listed + hr__heap_size(pool->heap) > LITTLE) {
+        pool->runs = 0;
+        pool->rested = now;
+        spare = take_spare(pool);
+        hr__heap_rest(pool->heap);
+    }
+    uv_mutex_unlock(&pool->lock);
+    free_list(spare);
 }
 
 /* What it holds goes first; then its memory comes back as any other. */

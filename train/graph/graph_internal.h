@@ -425,11 +425,27 @@ hr__resources *hr__resources_new(void);                     /* gives; NULL: no m
 hr__resources *hr__resources_share(hr__resources *manager); /* one more owner */
 void hr__resources_leave(hr__resources *manager);           /* the last owner frees all. NULL: nothing */
 
+/* ---- heap.c: memory in regions, from which blocks are cut and joined again ---- */
+
+/* Belongs to one thread at a time. */
+typedef struct hr__heap hr__heap;
+enum { HR__HEAP_MOST = (1 << 20) + 256 /* bytes of a block */ };
+hr__heap *hr__heap_new(void); /* NULL: no memory */
+void hr__heap_free(hr__heap *heap);
+/* Memory that begins 48 bytes before a multiple of 64. NULL: no memory, or more than HR__HEAP_MOST bytes. */
+void *hr__heap_get(hr__heap *heap, size_t bytes);
+void hr__heap_put(hr__heap *heap, void *memory);
+size_t hr__heap_size(const hr__heap *heap); /* bytes of all regions */
+/* Frees regions: what is left has place for half as much again as was out at once since the last rest. */
+void hr__heap_rest(hr__heap *heap);
+
 /* ---- buffers.c: memory of tensors, used again and again; it outlives the session if tensors do ---- */
 
 typedef struct hr__buffers hr__buffers;
 hr__buffers *hr__buffers_new(void);
 void hr__buffers_close(hr__buffers *pool);
+/* After a run: gives back, once in a while, what no run has needed lately. */
+void hr__buffers_rest(hr__buffers *pool);
 /* What the buffers of a run may take together; it lives until the last of them is back. */
 typedef struct hr__budget hr__budget;
 hr__budget *hr__budget_new(size_t limit); /* NULL: no memory */

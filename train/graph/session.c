@@ -183,6 +183,7 @@ hr_status hr__run_plan(hr_session *s, hr__plan *plan, const hr_feed *feeds, cons
     st = hr__run_end(&run, opts, st, err);
     if (st == HR_OK) st = give_fetches(frame, out, err);
     if (frame) hr__frame_put(frame);
+    hr__buffers_rest(s->buffers);
     return st;
 }
 
