@@ -721,9 +721,11 @@ class SavedModels(Case):
         self.check_keras([layers.InputLayer([3]), scale, layers.Dense(2)], numbers)
         texts = np.array([["the cat sat"], ["the dog"], [""], ["an owl, the owl"]], object)
         words = layers.TextVectorization(max_tokens=20, output_sequence_length=4)
-        words.adapt(texts.astype(str))
-        ids = layers.StringLookup(vocabulary=["the cat sat", "the dog"])
-        for layer in (words, ids):
+        pairs = layers.TextVectorization(max_tokens=20, ngrams=2, output_sequence_length=4)
+        letters = layers.TextVectorization(max_tokens=20, split="character", output_sequence_length=4)
+        for layer in (words, pairs, letters):
+            layer.adapt(texts.astype(str))
+        for layer in (words, pairs, letters, layers.StringLookup(vocabulary=["the cat sat", "the dog"])):
             text = tf.keras.Input([1], dtype=tf.string)
             mean = layers.GlobalAveragePooling1D()(layers.Embedding(20, 2)(layer(text)))
             self.check_keras_model(tf.keras.Model(text, mean), texts)

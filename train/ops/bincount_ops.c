@@ -1,4 +1,5 @@
-/* How often each number occurs, or the sum of its weights: Bincount, and DenseBincount, also of each row alone. */
+/* How often each number occurs, or the sum of its weights: Bincount, and DenseBincount
+ * and RaggedBincount, also of each row alone. */
 #include <headrace/kernels.h>
 
 /* Adds the weights of `count` numbers below `size` to their bins; NULL: each weighs 1. `once`: a number that occurs is 1,
@@ -66,6 +67,62 @@ static hr_status bincount_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
+/* ---- rows of any length ---- */
+
+static hr_status ragged_check(const hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *splits = k->input[0], *in = k->input[1], *weights = k->input[3];
+    const int64_t *split = splits->data;
+    int64_t from = 0;
+    for (int64_t i = 0; i < splits->count; i++) {
+        if ((i == 0 && split[i] != 0) || split[i] < from || (i == splits->count - 1 && split[i] != in->count))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range",
+                           "expected splits from 0 up to the number of values, %lld, got %lld after %lld",
+                           (long long)in->count, (long long)split[i], (long long)from);
+        from = split[i];
+    }
+    if (weights->count > 0 && weights->count != in->count)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a weight for each of %lld numbers, got %lld",
+                       (long long)in->count, (long long)weights->count);
+    for (int64_t i = 0; i < in->count; i++)
+        if (hr_int_at(in, i) < 0)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range", "Input must be non-negative, got %lld",
+                           (long long)hr_int_at(in, i));
+    return HR_OK;
+}
+
+static hr_status ragged_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *in = k->input[1], *weights = k->input[3];
+    hr_tensor *out;
+    HR_TRY(hr_expect_rank("splits", k->input[0]->shape, 1, err));
+    HR_TRY(hr_expect_rank("size", k->input[2]->shape, 0, err));
+    const int64_t *split = k->input[0]->data, size = hr_int_at(k->input[2], 0), rows = k->input[0]->count - 1;
+    if (size < 0 || rows < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                       "expected a size of 0 or more, and splits, got %lld and %s", (long long)size,
+                       rows < 0 ? "none" : "some");
+    HR_TRY(ragged_check(k, err));
+    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(rows, size), &out, err));
+    const size_t row_bytes = (size_t)size * hr_dtype_size(out->dtype);
+    if (out->count) memset(out->data, 0, (size_t)rows * row_bytes);
+    for (int64_t row = 0; size > 0 && row < rows; row++)
+        ((bin_fn *)hr_kernel_chosen(k)->run)(
+            in, split[row], split[row + 1] - split[row], weights->count ? weights->data : NULL, size,
+            hr_attr_bool(k->node, "binary_output"), (char *)out->data + (size_t)row * row_bytes);
+    return HR_OK;
+}
+
+static hr_status ragged_shape(hr_infer *s, hr_error *err)
+{
+    const hr_tensor *size = hr_infer_value(s, 2);
+    const int64_t count = size ? hr_int_at(size, 0) : -1, splits = s->input[0].rank < 0 ? -1 : s->input[0].dims[0];
+    if (size && count < 0) return hr_infer_refuse(s, err, "a size of 0 or more");
+    if (splits == 0) return hr_infer_refuse(s, err, "splits, of which the first is 0");
+    s->output[0] = HR_SHAPE(splits < 0 ? -1 : splits - 1, count);
+    return HR_OK;
+}
+
 const hr_graph_op hr_graph_ops_bincount_ops[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -82,6 +139,15 @@ const hr_graph_op hr_graph_ops_bincount_ops[] = {
         .kernels = HR_KERNELS(bin, floats, bin_ints),
         .shape = bincount_shape,
         .compute = bincount_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "RaggedBincount",
+        .traits = HR_NO_GRADIENT,
+        .kernels = HR_KERNELS(bin, floats, bin_ints),
+        .shapes = "[?], ?, [], ? -> [?,?]",
+        .shape = ragged_shape,
+        .compute = ragged_compute,
     },
     HR_GRAPH_OPS_END,
 };

@@ -230,9 +230,9 @@ static void shuffle_order(const philox *p, uint32_t *order, uint32_t rows)
     }
 }
 
-static hr_status shuffle_compute(hr_kernel *k, hr_error *err)
+/* The rows of input 0 in the order that `from` draws; then it is where the draws end. */
+static hr_status shuffle_rows(hr_kernel *k, philox *from, hr_error *err)
 {
-    philox *own = k->state;
     const hr_tensor *in = k->input[0];
     hr_tensor scratch, *out;
     const int64_t rows = in->shape.rank > 0 ? in->shape.dims[0] : 1;
@@ -243,13 +243,15 @@ static hr_status shuffle_compute(hr_kernel *k, hr_error *err)
     uint32_t *order;
     HR_TRY(hr_kernel_array(k, rows, sizeof *order, "an order of rows", &order, err));
     HR_TRY(hr_kernel_begin_output(k, 0, in->shape, &scratch, &out, err));
-    shuffle_order(own, order, (uint32_t)rows);
-    philox_skip(own, ((uint64_t)rows + 2) / 4);
+    shuffle_order(from, order, (uint32_t)rows);
+    philox_skip(from, ((uint64_t)rows + 2) / 4);
     const size_t row = hr_bytes_from_axis(in, 1);
     for (int64_t i = 0; i < rows; i++)
         memcpy((char *)out->data + (size_t)i * row, (const char *)in->data + (size_t)order[i] * row, row);
     return hr_kernel_end_output(k, 0, &scratch, out, err);
 }
+
+static hr_status shuffle_compute(hr_kernel *k, hr_error *err) { return shuffle_rows(k, k->state, err); }
 
 /* ---- without a state: key and counter come with each run ---- */
 
@@ -300,7 +302,8 @@ static hr_status algorithm_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
-static hr_status keyed_compute(hr_kernel *k, hr_error *err)
+/* What inputs 1 to 3 say: a key, a counter, an algorithm. */
+static hr_status philox_of_key(const hr_kernel *k, philox *out, hr_error *err)
 {
     const hr_tensor *key = k->input[1], *counter = k->input[2], *algorithm = k->input[3];
     if (key->shape.rank != 1 || key->count != 1 || counter->shape.rank != 1 || counter->count < 2)
@@ -313,9 +316,23 @@ static hr_status keyed_compute(hr_kernel *k, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range",
                        "Unsupported algorithm id: expected 1 (Philox) or 3 (any), got %d", (int)chosen);
     const uint64_t bits = *(const uint64_t *)key->data, *at = counter->data;
-    philox from = {{(uint32_t)bits, (uint32_t)(bits >> 32)},
-                   {(uint32_t)at[0], (uint32_t)(at[0] >> 32), (uint32_t)at[1], (uint32_t)(at[1] >> 32)}};
+    *out = (philox){{(uint32_t)bits, (uint32_t)(bits >> 32)},
+                    {(uint32_t)at[0], (uint32_t)(at[0] >> 32), (uint32_t)at[1], (uint32_t)(at[1] >> 32)}};
+    return HR_OK;
+}
+
+static hr_status keyed_compute(hr_kernel *k, hr_error *err)
+{
+    philox from;
+    HR_TRY(philox_of_key(k, &from, err));
     return draw_values(k, &from, 4, err);
+}
+
+static hr_status keyed_shuffle_compute(hr_kernel *k, hr_error *err)
+{
+    philox from;
+    HR_TRY(philox_of_key(k, &from, err));
+    return shuffle_rows(k, &from, err);
 }
 
 /* ---- classes by their logits ---- */
@@ -433,6 +450,14 @@ const hr_graph_op hr_graph_ops_random_ops[] = {
     BOTH("StatelessTruncatedNormal", "dtype:" FLOATS, ""),
     BOTH("StatelessRandomUniformInt", "dtype:indices", ", ?, ?"),
     BOTH("StatelessRandomUniformFullInt", NULL, ""),
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "StatelessShuffle",
+        .types = "T:any",
+        .traits = HR_NO_GRADIENT,
+        .shapes = "?, [1], [?], [] -> =0",
+        .compute = keyed_shuffle_compute,
+    },
     KEY("StatelessRandomGetKeyCounter", 0, "[2] -> [1], [2]", key_compute),
     KEY("StatelessRandomGetKeyCounterAlg", 0, "[2] -> [1], [2], []", key_compute),
     KEY("StatelessRandomGetAlg", HR_STATEFUL, "[]", algorithm_compute),

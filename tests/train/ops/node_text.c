@@ -47,6 +47,9 @@ static void put_number(hr_tensor *t, int64_t i, const char *at, char **end)
     case HR_INT64:
         ((int64_t *)t->data)[i] = strtoll(at, end, 10);
         break;
+    case HR_UINT64:
+        ((uint64_t *)t->data)[i] = strtoull(at, end, 10);
+        break;
     case HR_INT16:
     case HR_UINT16:
     case HR_QINT16:
