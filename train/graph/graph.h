@@ -289,7 +289,7 @@ HR_API hr_node hr_gradient_dense(hr_gradient gradient);
 
 /* ---- sessions ---- */
 
-/* How products of floats are computed: MatMul and its kin, Einsum, and their gradients. */
+/* How products of floats are computed: MatMul and its kin, Einsum, their gradients, and layers over looked-up rows. */
 typedef enum hr_products {
     HR_PRODUCTS_FLOAT,    /* as floats */
     HR_PRODUCTS_BFLOAT16, /* of inputs that are rounded to bfloat16, summed up as floats: twice as fast on processors

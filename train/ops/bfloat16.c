@@ -78,21 +78,24 @@ static void plain_across(const float *a, const float *b, int64_t columns, uint32
     {                                                                                                                  \
         plain_some(a, step, b, count, pairs, out, add, WIDTH);                                                         \
     }
+PLAIN_TILE(4)
+PLAIN_TILE(8)
 PLAIN_TILE(16)
 PLAIN_TILE(32)
 PLAIN_TILE(64)
 
 /* ---- AVX512_BF16 ---- */
 
-enum { WIDTHS = 3, LANES = 16 };
+enum { WIDTHS = 3, MORE_WIDTHS = 5, LANES = 16 };
 
 typedef struct pairs_kind {
-    hr__pairs_tile tile[WIDTHS]; /* the widest first */
+    hr__pairs_tile tile[MORE_WIDTHS]; /* the widest first; products take one of WIDTHS */
     void (*along)(const float *from, int64_t count, uint32_t *to);
     void (*across)(const float *a, const float *b, int64_t columns, uint32_t *to); /* `b` NULL: zeros */
 } pairs_kind;
 
-static const pairs_kind plain = {{{64, plain_64}, {32, plain_32}, {16, plain_16}}, plain_along, plain_across};
+static const pairs_kind plain = {
+    {{64, plain_64}, {32, plain_32}, {16, plain_16}, {8, plain_8}, {4, plain_4}}, plain_along, plain_across};
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -166,6 +169,13 @@ const hr__pairs_tile *hr__pairs_tile_for(int64_t columns)
     return &all[i];
 }
 
+const hr__pairs_tile *hr__pairs_tile_of(int64_t width)
+{
+    const hr__pairs_tile *tile = pairs()->tile;
+    while (tile->width != width) tile++;
+    return tile;
+}
+
 void hr__pairs_along(const float *from, int64_t count, uint32_t *to) { pairs()->along(from, count, to); }
 
 void hr__pairs_across(const float *from, int64_t from_row, int64_t rows, int64_t columns, uint32_t *to, int64_t to_row)
@@ -185,28 +195,21 @@ int64_t hr__pairs_panels_size(int64_t rows, int64_t columns)
     return all * hr__pairs_of(rows);
 }
 
-int64_t hr__pairs_panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, int64_t columns, int64_t column,
-                             uint32_t *to)
+void hr__pairs_panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, int64_t there, int64_t width,
+                          uint32_t *to)
 {
     enum { SOME = 128 }; /* rows whose pairs are made at once, where rows lie together */
-    const int64_t width = hr__pairs_tile_for(columns - column)->width;
-    const int64_t there = columns - column < width ? columns - column : width;
-    const float *from = b + column * step;
     uint32_t some[SOME / 2];
     if (there < width) memset(to, 0, (size_t)(hr__pairs_of(rows) * width) * sizeof *to);
-    if (step == 1) {
-        hr__pairs_across(from, row, rows, there, to, width);
-        return width;
-    }
-    for (int64_t k = 0; k < rows; k += SOME) {
+    if (step == 1) hr__pairs_across(b, row, rows, there, to, width);
+    for (int64_t k = 0; step != 1 && k < rows; k += SOME) {
         const int64_t count = rows - k < SOME ? rows - k : SOME;
         uint32_t *first = to + k / 2 * width;
         for (int64_t n = 0; n < there; n++) {
-            hr__pairs_along(from + n * step + k, count, some);
+            hr__pairs_along(b + n * step + k, count, some);
             for (int64_t p = 0; p < hr__pairs_of(count); p++) first[p * width + n] = some[p];
         }
     }
-    return width;
 }
 
 void hr__pairs_six_rows(const hr__pairs_tile *tile, const uint32_t *const *a, int64_t step, const uint32_t *const *b,

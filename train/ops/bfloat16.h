@@ -26,6 +26,8 @@ typedef struct hr__pairs_tile {
 
 /* The narrowest tile that has `columns`, else the widest. */
 const hr__pairs_tile *hr__pairs_tile_for(int64_t columns);
+/* The tile of a width that tiles of floats have (tiles.h) on this processor. */
+const hr__pairs_tile *hr__pairs_tile_of(int64_t width);
 bool hr__pairs_are_fast(void); /* the processor has AVX512_BF16 */
 
 static inline int64_t hr__pairs_of(int64_t count) { return (count + 1) / 2; }
@@ -39,10 +41,9 @@ void hr__pairs_across(const float *from, int64_t from_row, int64_t rows, int64_t
 
 /* Words of all panels. */
 int64_t hr__pairs_panels_size(int64_t rows, int64_t columns);
-/* Packs the panel that begins with column `column`: value k, n of the matrix is at b + k * row + n * step, and one of
- * both is 1. Gives the panel's width. */
-int64_t hr__pairs_panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, int64_t columns, int64_t column,
-                             uint32_t *to);
+/* Packs the first `there` columns of a matrix as a panel: value k, n is at b + k * row + n * step, one of both is 1. */
+void hr__pairs_panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, int64_t there, int64_t width,
+                          uint32_t *to);
 /* Rows of pairs times packed panels: out [rows, columns]. Row m of `a` begins at a + m * a_row, its pairs lie `step`
  * apart. */
 void hr__pairs_panels_product(const uint32_t *a, int64_t a_row, int64_t step, int64_t rows, int64_t pairs,

@@ -143,11 +143,13 @@ static hr_status rounded_memory(const hr__product *p, int64_t *bytes, hr_error *
 
 static void rounded_pack(const hr__product *p, int64_t column)
 {
-    uint32_t *packed = p->packed;
     const int64_t end = column + HR__PAIRS_MAX_WIDTH < p->n ? column + HR__PAIRS_MAX_WIDTH : p->n;
-    while (column < end)
-        column +=
-            hr__pairs_panel_pack(p->b, p->b_row, p->b_column, p->k, p->n, column, packed + column * hr__pairs_of(p->k));
+    for (int64_t width; column < end; column += width) {
+        width = hr__pairs_tile_for(p->n - column)->width;
+        hr__pairs_panel_pack((const float *)p->b + column * p->b_column, p->b_row, p->b_column, p->k,
+                             p->n - column < width ? p->n - column : width, width,
+                             (uint32_t *)p->packed + column * hr__pairs_of(p->k));
+    }
 }
 
 static void rounded_run(const hr__product *p, int64_t first, int64_t last)

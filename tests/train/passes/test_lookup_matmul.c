@@ -1,4 +1,5 @@
 /* The pass lookup_matmul, and the ops that it makes: results beside those without it, for ids of all kinds. */
+#include "base/cpu.h"
 #include "tests/train/passes/rewritten.h"
 
 #include <headrace/layers.h>
@@ -21,7 +22,11 @@ static hr_node varied(const char *name, hr_shape shape, int64_t seed)
     return hr_get_variable(g, name, HR_FLOAT, shape, .initializer = hr_random_uniform(-1, 1, seed));
 }
 
-static trained make_layer(int64_t units, hr_combiner combiner)
+/* The loss of which gradients are made. */
+static hr_node smooth_loss(const trained *t) { return hr_reduce_sum(hr_tanh(hr_mul(t->layer, number(0.3)))); }
+
+/* `whole`: one whose gradients are whole numbers where the values are. */
+static trained make_layer_of(int64_t units, hr_combiner combiner, bool whole)
 {
     trained t = {0};
     int64_t inner = 3;
@@ -42,7 +47,7 @@ static trained make_layer(int64_t units, hr_combiner combiner)
     t.weights = of[0] = varied("weights", HR_SHAPE(inner, units), 3);
     t.concat = hr_concat(part, COLUMNS + 2, 1);
     t.layer = hr_matmul(t.concat, t.weights);
-    const hr_node loss = hr_reduce_sum(hr_tanh(hr_mul(t.layer, number(0.3))));
+    const hr_node loss = whole ? hr_reduce_sum(hr_mul(t.layer, t.dense[0])) : smooth_loss(&t);
     hr_gradients(&loss, 1, of, 1 + COLUMNS, gradient);
     t.fetch[0] = t.layer;
     t.fetch[1] = gradient[0].values;
@@ -53,6 +58,8 @@ static trained make_layer(int64_t units, hr_combiner combiner)
     assert_null(hr_graph_error(g));
     return t;
 }
+
+static trained make_layer(int64_t units, hr_combiner combiner) { return make_layer_of(units, combiner, false); }
 
 /* How ids of a batch are drawn. */
 typedef enum id_kind { SKEWED, ALL_DISTINCT, SOME_MISSING, SEVERAL } id_kind;
@@ -90,14 +97,20 @@ static void fill_batch(batch *b, const trained *t, id_kind kind, int64_t rows)
 
 enum { FETCHES = 2 + 2 * COLUMNS };
 
-static void run_layer(const trained *t, const batch *b, const char *passes, int workers, hr_tensor *out)
+/* Takes the session. `begin`: what is run before. */
+static void run_session(const trained *t, const batch *b, hr_session *s, const hr_node *begin, int count,
+                        hr_tensor *out)
 {
     hr_error err;
-    hr_session *s = hr_session_new(g, .passes = passes, .workers = &workers);
-    const hr_node init = hr_global_variables_initializer(g);
-    assert_ok(hr_session_run(s, NULL, 0, &init, 1, NULL, &err), &err);
+    for (int i = 0; i < count; i++) assert_ok(hr_session_run(s, NULL, 0, &begin[i], 1, NULL, &err), &err);
     assert_ok(hr_session_run(s, b->feed, 2 * COLUMNS + 2, t->fetch, FETCHES, out, &err), &err);
     hr_session_free(s);
+}
+
+static void run_layer(const trained *t, const batch *b, const char *passes, int workers, hr_tensor *out)
+{
+    const hr_node init = hr_global_variables_initializer(g);
+    run_session(t, b, hr_session_new(g, .passes = passes, .workers = &workers), &init, 1, out);
 }
 
 static void clear(hr_tensor *out)
@@ -172,6 +185,88 @@ static void the_layer_gives_what_it_gave(void **state)
                 compare(&t, b, rows[i]);
             }
     }
+    free(b);
+}
+
+/* ---- of bfloat16 ---- */
+
+/* Clears the other one. */
+static void assert_same(const hr_tensor *a, hr_tensor *other)
+{
+    for (int i = 0; i < FETCHES; i++) {
+        const size_t size = (size_t)a[i].count * hr_dtype_size(a[i].dtype);
+        assert_true(hr_shape_equal(a[i].shape, other[i].shape));
+        for (int64_t j = 0; a[i].dtype == HR_FLOAT && j < a[i].count; j++)
+            assert_true(((const float *)a[i].data)[j] == ((const float *)other[i].data)[j]);
+        if (size && a[i].dtype != HR_FLOAT) assert_memory_equal(a[i].data, other[i].data, size);
+    }
+    clear(other);
+}
+
+static void run_rounded(const trained *t, const batch *b, const hr_node *begin, int count, unsigned features,
+                        int workers, hr_tensor *out)
+{
+    hr__cpu_limit(features);
+    run_session(t, b,
+                hr_session_new(g, .passes = "lookup_matmul", .products = HR_PRODUCTS_BFLOAT16, .workers = &workers),
+                begin, count, out);
+    hr__cpu_limit(~0U);
+}
+
+/* Whole numbers of few bits are not rounded: results are those of floats, to the bit. */
+static void whole_numbers_are_exact_as_bfloat16(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = {0, 1, 7, 30, 129, ROWS}, units[] = {1, 24, 200};
+    batch *b = calloc(1, sizeof *b);
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+        hr_graph_free(g);
+        g = hr_graph_new();
+        const trained t = make_layer_of(units[u], HR_SUM, true);
+        hr_node begin[2 + COLUMNS] = {hr_global_variables_initializer(g)};
+        for (int i = 0; i <= COLUMNS; i++) {
+            const hr_node variable = i < COLUMNS ? t.table[i] : t.weights;
+            begin[1 + i] = hr_target(hr_assign(variable, hr_round(hr_mul(variable, number(4)))));
+        }
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            for (id_kind kind = SKEWED; kind <= SEVERAL; kind++) {
+                hr_tensor floats[FETCHES], rounded[FETCHES];
+                fill_batch(b, &t, kind, rows[i]);
+                for (int64_t j = 0; j < 3 * rows[i]; j++) b->dense[j] = j % 5 < 3 ? 1 : -1;
+                run_session(&t, b, hr_session_new(g, .passes = "none"), begin, 2 + COLUMNS, floats);
+                run_rounded(&t, b, begin, 2 + COLUMNS, ~0U, 0, rounded);
+                assert_same(floats, rounded);
+                clear(floats);
+            }
+    }
+    free(b);
+}
+
+/* Other numbers are rounded, on each processor alike, and by any number of threads. */
+static void bfloat16_has_the_same_bits_everywhere(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = {1, 30, 200};
+    static const unsigned processors[] = {~0U, ~(unsigned)HR__AVX512_BF16, HR__SSE42 | HR__AVX2, 0};
+    batch *b = calloc(1, sizeof *b);
+    const trained t = make_layer_of(90, HR_MEAN, true);
+    const hr_node begin = hr_global_variables_initializer(g);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (id_kind kind = SKEWED; kind <= SEVERAL; kind++) {
+            hr_tensor fast[FETCHES], other[FETCHES], floats[FETCHES];
+            fill_batch(b, &t, kind, rows[i]);
+            run_rounded(&t, b, &begin, 1, ~0U, 0, fast);
+            run_layer(&t, b, "lookup_matmul", 0, floats);
+            assert_memory_not_equal(fast[0].data, floats[0].data, (size_t)fast[0].count * sizeof(float));
+            for (int64_t j = 0; j < fast[0].count; j++)
+                assert_true(fabsf(((float *)fast[0].data)[j] - ((float *)floats[0].data)[j]) < 0.1F);
+            clear(floats);
+            for (int p = 0; p < 4; p++) {
+                run_rounded(&t, b, &begin, 1, processors[p], p == 0 ? 3 : 0, other);
+                assert_same(fast, other);
+            }
+            clear(fast);
+        }
     free(b);
 }
 
@@ -320,6 +415,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_A_GRAPH(lookups_and_the_layer_above_become_two_nodes),
         ON_A_GRAPH(the_layer_gives_what_it_gave),
+        ON_A_GRAPH(whole_numbers_are_exact_as_bfloat16),
+        ON_A_GRAPH(bfloat16_has_the_same_bits_everywhere),
         ON_A_GRAPH(an_id_that_the_table_lacks_is_refused),
         ON_A_GRAPH(what_does_not_fit_is_refused),
         ON_A_GRAPH(a_layer_without_memory_fails),

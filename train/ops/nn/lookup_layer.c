@@ -104,6 +104,7 @@ hr_status hr__layer_take_inputs(hr_kernel *k, lookup_layer *y, hr_error *err)
         return hr__layer_refuse("weights with a row for each value of a row", err);
     y->weights = weights->data;
     y->units = weights->shape.dims[1];
+    y->bfloat16 = hr_kernel_products(k) == HR_PRODUCTS_BFLOAT16;
     return layer_join_dense(k, y, err);
 }
 
@@ -191,6 +192,51 @@ hr_status hr__layer_find_ids(hr_kernel *k, lookup_layer *y, hr_error *err)
         HR_TRY(hr_distinct_rows_begin(k, k->input[y->columns + i]->count + 1, c->l.table.buckets, &c->found, err));
         HR_TRY(column_find(y, c, err));
     }
+    return HR_OK;
+}
+
+/* ---- what is multiplied, rounded ---- */
+
+static void round_rows(const float *from, int64_t rows, int64_t width, uint32_t *to)
+{
+    for (int64_t r = 0; r < rows; r++) hr__pairs_along(from + r * width, width, to + r * hr__pairs_of(width));
+}
+
+/* Item: a column; the last one: the dense values. */
+static void round_columns(int64_t first, int64_t last, void *user)
+{
+    const lookup_layer *y = user;
+    for (int64_t i = first; i < last; i++) {
+        const lookup_column *c = &y->column[i];
+        if (i == y->columns)
+            round_rows(y->dense, y->rows, y->dense_width, y->dense_pairs);
+        else
+            round_rows(c->factors, c->single ? c->found.count : y->rows, lookup_column_width(c), c->pairs);
+    }
+}
+
+hr_status hr__layer_round(hr_kernel *k, lookup_layer *y, hr_error *err)
+{
+    int64_t widest = 0, all = 0, more;
+    uint32_t *pairs, *zeros;
+    for (int i = 0; i <= y->columns; i++) {
+        const lookup_column *c = &y->column[i];
+        const int64_t width = i < y->columns ? lookup_column_width(c) : y->dense_width;
+        HR_TRY(hr_dim_mul(i < y->columns && c->single ? c->found.count : y->rows, hr__pairs_of(width), &more, err));
+        HR_TRY(hr_dim_add(all, more, &all, err));
+        widest = width > widest ? width : widest;
+    }
+    HR_TRY(hr_kernel_array(k, all, sizeof *pairs, "rounded rows", &pairs, err));
+    HR_TRY(hr_kernel_array(k, hr__pairs_of(widest), sizeof *zeros, "zeros", &zeros, err));
+    memset(zeros, 0, (size_t)hr__pairs_of(widest) * sizeof *zeros);
+    y->zero_pairs = zeros;
+    for (int i = 0; i < y->columns; i++) {
+        lookup_column *c = &y->column[i];
+        c->pairs = pairs;
+        pairs += (c->single ? c->found.count : y->rows) * hr__pairs_of(lookup_column_width(c));
+    }
+    y->dense_pairs = pairs;
+    hr_kernel_parallel(k, y->columns + 1, 0.2 * (double)all / (y->columns + 1), round_columns, y);
     return HR_OK;
 }
 

@@ -3,6 +3,7 @@
 #ifndef HR_LOOKUP_LAYER_H
 #define HR_LOOKUP_LAYER_H
 
+#include "train/ops/bfloat16.h"
 #include "train/ops/nn/lookups.h"
 #include "train/ops/tiles.h"
 #include <stdatomic.h>
@@ -16,6 +17,7 @@ typedef struct lookup_column {
     hr_distinct_rows found;
     int32_t *place;     /* of the id of each row among the distinct ones, -1: none; of all ids if it is not `single` */
     float *factors;     /* what is multiplied: of each distinct id the row of the table; not single: of each row */
+    uint32_t *pairs;    /* the same rounded to bfloat16, where that is asked for */
     int64_t product_at; /* once: its first product, of all columns' */
 } lookup_column;
 
@@ -28,6 +30,9 @@ typedef struct lookup_layer {
     int64_t dense_width;
     int64_t *dense_at; /* the row of the weights of each of them */
     const float *zeros;
+    const uint32_t *zero_pairs;
+    bool bfloat16;         /* what is multiplied is rounded before */
+    uint32_t *dense_pairs; /* then: the dense values */
     atomic_bool failed;
 } lookup_layer;
 
@@ -35,6 +40,8 @@ typedef struct lookup_layer {
 hr_status hr__layer_take_inputs(hr_kernel *k, lookup_layer *y, hr_error *err);
 /* Which ids each column has, and what is multiplied; an id that a table lacks is refused, "graph.index". */
 hr_status hr__layer_find_ids(hr_kernel *k, lookup_layer *y, hr_error *err);
+/* What is multiplied as pairs of bfloat16: `pairs` of columns and the dense values. */
+hr_status hr__layer_round(hr_kernel *k, lookup_layer *y, hr_error *err);
 hr_status hr__layer_refuse(const char *expected, hr_error *err); /* "graph.shape" */
 
 /* Six rows of products, or the `there` that are left of them: `a`, `b`, `count`, `depth` and `add` as of
@@ -50,6 +57,14 @@ static inline const float *lookup_column_row(const lookup_layer *y, const lookup
     const int64_t width = lookup_column_width(c);
     if (!c->single) return c->factors + r * width;
     return c->place[r] < 0 ? y->zeros : c->factors + c->place[r] * width;
+}
+
+/* The same as pairs. Zeros are pairs of zeros. */
+static inline const uint32_t *lookup_column_pairs(const lookup_layer *y, const lookup_column *c, int64_t r)
+{
+    const int64_t pairs = hr__pairs_of(lookup_column_width(c));
+    if (!c->single) return c->pairs + r * pairs;
+    return c->place[r] < 0 ? y->zero_pairs : c->pairs + c->place[r] * pairs;
 }
 
 #define LAYER_INPUTS "tables:N*resource, ids:N*int64, row_splits:N*int32, dense:D*float, weights:float"

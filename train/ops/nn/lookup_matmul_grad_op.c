@@ -20,6 +20,7 @@ typedef struct groups {
     int32_t *place;        /* of a group: of its id among the distinct ones */
     int32_t *slot;         /* of an id: its newest group */
     float *factors;        /* of a group: the row of the table */
+    uint32_t *pairs;       /* bfloat16: of each leaf, pairs of its groups' factors */
     float *by_row;         /* of a group, or a row of the batch: the gradient of the row of the table, whole tiles */
     float *tiles;          /* gradients of weights, of as many units as a tile has: the trees of leaves so far */
     float *weights;        /* those of some units, packed */
@@ -30,9 +31,10 @@ typedef struct groups {
 typedef struct backward {
     lookup_layer y;
     const hr__tile *tile;
-    groups *groups;    /* by column; the last ones are the dense values' */
-    const float *grad; /* [rows, units] */
-    float *parts;      /* the same, in parts of as many units as a tile has, the last one filled up with zeros */
+    const hr__pairs_tile *pairs; /* of the same width, for bfloat16; NULL: floats are multiplied */
+    groups *groups;              /* by column; the last ones are the dense values' */
+    const float *grad;           /* [rows, units] */
+    float *parts; /* the same, in parts of as many units as a tile has, the last one filled up with zeros */
     int64_t leaves;
     float *weights_grad;
     float **values; /* by column */
@@ -86,24 +88,87 @@ static void groups_take_factors(const groups *g, const lookup_column *c, int64_t
             g->factors[i * depth + j] = g->place[i] < 0 ? 0 : c->factors[g->place[i] * depth + j];
 }
 
+/* Where the rows of a leaf begin among the factors of a column, or of the dense values, and how many there are. */
+static int64_t leaf_rows(const backward *b, const groups *g, const lookup_column *c, int64_t leaf, int64_t *count)
+{
+    const int64_t first = c && c->single ? g->leaf[leaf] : leaf * LEAF;
+    const int64_t end = c && c->single ? g->leaf[leaf + 1] : b->y.rows - first < LEAF ? b->y.rows : first + LEAF;
+    *count = end - first;
+    return first;
+}
+
+/* Pairs of the factors of each leaf. */
+static void groups_round(const backward *b, const groups *g, const lookup_column *c)
+{
+    const int64_t depth = c ? lookup_column_width(c) : b->y.dense_width;
+    const float *factors = !c ? b->y.dense : c->single ? g->factors : c->factors;
+    uint32_t *to = g->pairs;
+    for (int64_t leaf = 0, count; leaf < b->leaves; leaf++, to += hr__pairs_of(count) * depth) {
+        const int64_t first = leaf_rows(b, g, c, leaf, &count);
+        hr__pairs_across(factors + first * depth, depth, count, depth, to, depth);
+    }
+}
+
 static void add_to(float *to, const float *from, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) to[i] += from[i];
 }
 
-/* Gradients of one leaf: of weights, to the next tile; the tiles of two trees of the same size become one. */
-static int leaf_add(const backward *b, const groups *g, int64_t leaf, const float *factors, int64_t depth,
-                    const float *sums, int64_t count, int tiles)
+/* The product of `count` factors, turned, and gradients: out [depth, a tile's width]. */
+static void leaf_multiply(const backward *b, const float *factors, int64_t depth, const float *sums, int64_t count,
+                          float *out)
 {
-    const int64_t width = b->tile->width, size = depth * width, pieces = (depth + SIX - 1) / SIX;
+    const int64_t width = b->tile->width, pieces = (depth + SIX - 1) / SIX;
     for (int64_t q = 0; q < pieces; q++) {
         const int64_t r = depth * q / pieces, end = depth * (q + 1) / pieces;
-        b->tile->turned[end - r - 1](factors + r, depth, sums, width, count, g->tiles + tiles * size + r * width);
+        b->tile->turned[end - r - 1](factors + r, depth, sums, width, count, out + r * width);
     }
-    tiles++;
+}
+
+/* The same of pairs. */
+static void leaf_multiply_pairs(const backward *b, const uint32_t *factors, int64_t depth, const float *sums,
+                                int64_t count, float *out)
+{
+    uint32_t rounded[LEAF / 2 * MAX_WIDTH];
+    const uint32_t *second = rounded;
+    const int64_t width = b->tile->width;
+    hr__pairs_across(sums, width, count, width, rounded, width);
+    for (int64_t r = 0; r < depth; r += SIX) {
+        const int64_t there = depth - r < SIX ? depth - r : SIX;
+        const uint32_t *first[SIX];
+        for (int i = 0; i < SIX; i++) first[i] = factors + r + (i < there ? i : 0);
+        hr__pairs_six_rows(b->pairs, first, depth, &second, 1, hr__pairs_of(count), out + r * width, width, there,
+                           false);
+    }
+}
+
+/* The tiles of two trees of leaves of the same size become one. */
+static int leaf_add(const groups *g, int64_t leaf, int64_t size, int tiles)
+{
     for (int64_t n = leaf + 1; n % 2 == 0; n /= 2, tiles--)
         add_to(g->tiles + (tiles - 2) * size, g->tiles + (tiles - 1) * size, size);
     return tiles;
+}
+
+/* The same as leaf_by_row. */
+static void leaf_by_row_pairs(const groups *g, int64_t depth, int64_t padded, int64_t first, const float *sums,
+                              int64_t sums_row, int64_t count, int64_t units, bool add)
+{
+    uint32_t rounded[LEAF * MAX_WIDTH / 2];
+    const uint32_t *packed = (const uint32_t *)(const void *)g->weights;
+    const int64_t pairs = hr__pairs_of(units);
+    for (int64_t i = 0; i < count; i++) hr__pairs_along(sums + i * sums_row, units, rounded + i * pairs);
+    for (int64_t d = 0; d < depth;) {
+        const hr__pairs_tile *tile = hr__pairs_tile_of(hr__tile_for(depth - d)->width);
+        for (int64_t i = 0; i < count; i += SIX) {
+            const int64_t there = count - i < SIX ? count - i : SIX;
+            const uint32_t *a[SIX];
+            for (int r = 0; r < SIX; r++) a[r] = rounded + (i + (r < there ? r : 0)) * pairs;
+            hr__pairs_six_rows(tile, a, 1, &packed, 1, pairs, g->by_row + (first + i) * padded + d, padded, there, add);
+        }
+        packed += pairs * tile->width;
+        d += tile->width;
+    }
 }
 
 /* Of some units: their share of the gradients of the rows of the table. */
@@ -124,12 +189,21 @@ static void leaf_by_row(const groups *g, int64_t depth, int64_t padded, int64_t 
     }
 }
 
-static void backward_pack(const lookup_layer *y, const groups *g, const lookup_column *c, int64_t unit, int64_t there)
+static void backward_pack(const backward *b, const groups *g, const lookup_column *c, int64_t unit, int64_t there)
 {
+    const lookup_layer *y = &b->y;
     const int64_t depth = lookup_column_width(c);
+    const float *from = y->weights + c->at * y->units + unit;
     float *to = g->weights;
-    for (int64_t d = 0, width; d < depth; d += width, to += width * there)
-        width = hr__panel_pack(y->weights + c->at * y->units + unit, 1, y->units, there, depth, d, to);
+    for (int64_t d = 0, width; d < depth; d += width) {
+        width = hr__tile_for(depth - d)->width;
+        if (b->pairs)
+            hr__pairs_panel_pack(from + d * y->units, 1, y->units, there, depth - d < width ? depth - d : width, width,
+                                 (uint32_t *)(void *)to);
+        else
+            hr__panel_pack(from, 1, y->units, there, depth, d, to);
+        to += (b->pairs ? hr__pairs_of(there) : there) * width;
+    }
 }
 
 /* Of as many units as a tile has. `c` NULL: of the dense values. */
@@ -141,21 +215,23 @@ static void backward_units(const backward *b, const groups *g, const lookup_colu
     const int64_t depth = c ? lookup_column_width(c) : y->dense_width, padded = hr__panels_width(depth);
     const float *grad = b->parts + y->rows * unit;
     int tiles = 0;
-    if (c) backward_pack(y, g, c, unit, there);
+    const uint32_t *pairs = g->pairs;
+    if (c) backward_pack(b, g, c, unit, there);
     for (int64_t leaf = 0; leaf < b->leaves; leaf++) {
-        int64_t first = leaf * LEAF, count = y->rows - first < LEAF ? y->rows - first : LEAF;
-        const float *of = grad + first * width, *factors = c ? c->factors : y->dense;
-        if (c && c->single) {
-            first = g->leaf[leaf];
-            count = g->leaf[leaf + 1] - first;
-            if (c->once) {
-                b->tile->sums(grad, width, g->order, g->begin + first, count, sums, width, false);
-                of = sums;
-            }
-            factors = g->factors;
+        int64_t count;
+        const int64_t first = leaf_rows(b, g, c, leaf, &count);
+        const float *of = grad + first * width, *factors = !c ? y->dense : c->single ? g->factors : c->factors;
+        if (c && c->once) {
+            b->tile->sums(grad, width, g->order, g->begin + first, count, sums, width, false);
+            of = sums;
         }
-        tiles = leaf_add(b, g, leaf, factors + first * depth, depth, of, count, tiles);
-        if (c) leaf_by_row(g, depth, padded, first, of, width, count, there, unit > 0);
+        if (b->pairs)
+            leaf_multiply_pairs(b, pairs, depth, of, count, g->tiles + tiles * depth * width);
+        else
+            leaf_multiply(b, factors + first * depth, depth, of, count, g->tiles + tiles * depth * width);
+        pairs += hr__pairs_of(count) * depth;
+        tiles = leaf_add(g, leaf, depth * width, tiles + 1);
+        if (c) (b->pairs ? leaf_by_row_pairs : leaf_by_row)(g, depth, padded, first, of, width, count, there, unit > 0);
     }
     for (; tiles > 1; tiles--)
         add_to(g->tiles + (tiles - 2) * depth * width, g->tiles + (tiles - 1) * depth * width, depth * width);
@@ -231,6 +307,7 @@ static void backward_items(int64_t first, int64_t last, void *user)
             (c->once ? groups_find : groups_are_rows)(g, c, y->rows);
             groups_take_factors(g, c, b->leaves);
         }
+        if (b->pairs) groups_round(b, g, c);
         for (int64_t unit = 0; unit < y->units; unit += b->tile->width) backward_units(b, g, c, unit);
         if (c && c->single)
             backward_add_up(b, g, c, b->values[i]);
@@ -279,16 +356,18 @@ static hr_status backward_share_numbers(hr_kernel *k, backward *b, hr_error *err
 static hr_status groups_take_memory(hr_kernel *k, const backward *b, groups *g, const lookup_column *c, hr_error *err)
 {
     const int64_t depth = c ? lookup_column_width(c) : b->y.dense_width, padded = hr__panels_width(depth);
-    int64_t levels = 2, tiles, by_row = 0, factors = 0, all;
+    int64_t levels = 2, tiles, by_row = 0, factors = 0, pairs = 0, all;
     float *values;
     for (int64_t n = b->leaves; n > 0; n /= 2) levels++;
     HR_TRY(hr_dim_mul(depth, b->tile->width * levels, &tiles, err));
     if (c) HR_TRY(hr_dim_mul(b->y.rows, padded, &by_row, err));
     if (c && c->single) HR_TRY(hr_dim_mul(b->y.rows, depth, &factors, err));
+    if (b->pairs) HR_TRY(hr_dim_mul(b->y.rows / 2 + b->leaves, depth, &pairs, err));
     HR_TRY(hr_dim_add(tiles, by_row, &all, err));
     HR_TRY(hr_dim_add(all, factors, &all, err));
     HR_TRY(hr_dim_add(all, padded * b->tile->width, &all, err));
     HR_TRY(hr_kernel_array(k, all, sizeof *values, "the gradients of a layer", &values, err));
+    HR_TRY(hr_kernel_array(k, pairs, sizeof *g->pairs, "the gradients of a layer", &g->pairs, err));
     g->tiles = values;
     g->by_row = g->tiles + tiles;
     g->factors = g->by_row + by_row;
@@ -354,6 +433,7 @@ static hr_status backward_compute(hr_kernel *k, hr_error *err)
     if (y->rows == 0 || y->units == 0) return HR_OK;
     b.grad = grad->data;
     b.tile = hr__tile_for(y->units);
+    if (y->bfloat16) b.pairs = hr__pairs_tile_of(b.tile->width);
     b.leaves = (y->rows + LEAF - 1) / LEAF;
     const int items = y->columns + (y->dense_width > 0);
     HR_TRY(hr_kernel_array(k, items, sizeof *b.groups, "the gradients of a layer", &b.groups, err));

@@ -37,6 +37,7 @@ typedef struct chunk {
 typedef struct forward {
     lookup_layer y;
     const hr__tile *tile;
+    const hr__pairs_tile *pairs; /* of the same width, for bfloat16; NULL: floats are multiplied */
     int chunks;
     chunk *chunk;
     float *panels;       /* of each part of the units: its weights, then the products of a chunk */
@@ -44,9 +45,42 @@ typedef struct forward {
     float *beside;       /* the last part, if it is narrower than a tile; NULL: it is not */
     const float *turned; /* few rows, in columns */
     int by_row;          /* columns that are multiplied row by row */
-    const float **row;   /* of each six rows, by such a column: where they are */
+    const void **row;    /* of each six rows, by such a column: where they are, as floats or as pairs */
     float *out;
 } forward;
+
+/* How many rows of a panel a part takes up. */
+static int64_t forward_depth(const forward *f, int64_t width) { return f->pairs ? hr__pairs_of(width) : width; }
+
+/* Six rows of products, of floats or of pairs: `a` and `b` point to either. */
+static void forward_six(const forward *f, const void *const *a, const void *const *b, int64_t count, int64_t width,
+                        float *out, int64_t out_row, int64_t there, bool add)
+{
+    if (f->pairs)
+        hr__pairs_six_rows(f->pairs, (const uint32_t *const *)a, 1, (const uint32_t *const *)b, count,
+                           hr__pairs_of(width), out, out_row, there, add);
+    else
+        hr__tile_six_rows(f->tile, (const float *const *)a, (const float *const *)b, count, width, out, out_row, there,
+                          add);
+}
+
+/* The same as forward_pack. */
+static void forward_pack_pairs(const forward *f, int64_t unit, int64_t there, uint32_t *to)
+{
+    const lookup_layer *y = &f->y;
+    const int64_t width = f->tile->width;
+    const float *from = y->weights + unit;
+    if (there < width) memset(to, 0, (size_t)(y->inner * width) * sizeof *to);
+    for (int64_t i = 0; i < y->dense_width; i += 2, to += width) {
+        const int64_t next = i + 1 < y->dense_width ? y->dense_at[i + 1] - y->dense_at[i] : 0;
+        hr__pairs_across(from + y->dense_at[i] * y->units, next * y->units, next ? 2 : 1, there, to, width);
+    }
+    for (int i = 0; i < y->columns; i++) {
+        const int64_t depth = lookup_column_width(&y->column[i]);
+        hr__pairs_across(from + y->column[i].at * y->units, y->units, depth, there, to, width);
+        to += hr__pairs_of(depth) * width;
+    }
+}
 
 /* The weights of the units from `unit` on: those of dense values, then those of columns. */
 static void forward_pack(const forward *f, int64_t unit, int64_t there, float *to)
@@ -64,30 +98,33 @@ static void forward_pack(const forward *f, int64_t unit, int64_t there, float *t
 static void forward_dense(const forward *f, const float *panel, float *out, int64_t out_row)
 {
     const lookup_layer *y = &f->y;
+    const int64_t pairs = hr__pairs_of(y->dense_width);
     for (int64_t m = 0; m < y->rows; m += SIX) {
         const int64_t there = y->rows - m < SIX ? y->rows - m : SIX;
-        const float *a[SIX];
-        for (int r = 0; r < SIX; r++) a[r] = y->dense + (m + (r < there ? r : 0)) * y->dense_width;
-        hr__tile_six_rows(f->tile, a, &panel, 1, y->dense_width, out + m * out_row, out_row, there, false);
+        const void *a[SIX], *b = panel;
+        for (int r = 0; r < SIX; r++) {
+            const int64_t row = m + (r < there ? r : 0);
+            a[r] = f->pairs ? (const void *)(y->dense_pairs + row * pairs) : y->dense + row * y->dense_width;
+        }
+        forward_six(f, a, &b, 1, y->dense_width, out + m * out_row, out_row, there, false);
     }
 }
 
 /* `count` columns of one width from the `first` on that are multiplied row by row. */
-static void forward_some(const forward *f, int first, int count, int64_t depth, const float *const *panel, float *out,
+static void forward_some(const forward *f, int first, int count, int64_t depth, const void *const *panel, float *out,
                          int64_t out_row, bool add)
 {
     const lookup_layer *y = &f->y;
-    const float *const *a = f->row + first * SIX;
+    const void *const *a = f->row + first * SIX;
     for (int64_t m = 0; m < y->rows; m += SIX, a += f->by_row * SIX)
-        hr__tile_six_rows(f->tile, a, panel, count, depth, out + m * out_row, out_row,
-                          y->rows - m < SIX ? y->rows - m : SIX, add);
+        forward_six(f, a, panel, count, depth, out + m * out_row, out_row, y->rows - m < SIX ? y->rows - m : SIX, add);
 }
 
 /* `panel`: the weights of the columns. Whether `out` has sums by now. */
 static bool forward_by_row(const forward *f, const float *panel, float *out, int64_t out_row, bool add)
 {
     const lookup_layer *y = &f->y;
-    const float *weights[TOGETHER];
+    const void *weights[TOGETHER];
     int first = 0, count = 0;
     int64_t depth = 0;
     for (int i = 0; i < y->columns; i++) {
@@ -102,7 +139,7 @@ static bool forward_by_row(const forward *f, const float *panel, float *out, int
             depth = lookup_column_width(c);
             weights[count++] = panel;
         }
-        panel += lookup_column_width(c) * f->tile->width;
+        panel += forward_depth(f, lookup_column_width(c)) * f->tile->width;
     }
     if (count > 0) forward_some(f, first, count, depth, weights, out, out_row, add);
     return add || count > 0;
@@ -118,12 +155,14 @@ static const float *forward_products(const forward *f, const chunk *some, const 
         const int64_t depth = lookup_column_width(c), count = c->found.count;
         for (int64_t u = 0; c->once && u < count; u += SIX) {
             const int64_t there = count - u < SIX ? count - u : SIX;
-            const float *a[SIX];
-            for (int r = 0; r < SIX; r++) a[r] = c->factors + (u + (r < there ? r : 0)) * depth;
-            hr__tile_six_rows(f->tile, a, &panel, 1, depth, products + (c->product_at + u) * width, width, there,
-                              false);
+            const void *a[SIX], *b = panel;
+            for (int r = 0; r < SIX; r++) {
+                const int64_t row = u + (r < there ? r : 0);
+                a[r] = f->pairs ? (const void *)(c->pairs + row * hr__pairs_of(depth)) : c->factors + row * depth;
+            }
+            forward_six(f, a, &b, 1, depth, products + (c->product_at + u) * width, width, there, false);
         }
-        panel += depth * width;
+        panel += forward_depth(f, depth) * width;
     }
     memset(products + some->products * width, 0, (size_t)width * sizeof *products);
     return panel;
@@ -138,10 +177,13 @@ static void forward_panels(int64_t first, int64_t last, void *user)
     for (int64_t p = first; p < last; p++) {
         const int64_t unit = p * width, there = y->units - unit < width ? y->units - unit : width;
         float *panel = f->panels + p * f->panel_row;
-        const float *columns = panel + y->dense_width * width;
+        const float *columns = panel + forward_depth(f, y->dense_width) * width;
         float *out = there < width ? f->beside : f->out + unit;
         const int64_t out_row = there < width ? width : y->units;
-        forward_pack(f, unit, there, panel);
+        if (f->pairs)
+            forward_pack_pairs(f, unit, there, (uint32_t *)panel);
+        else
+            forward_pack(f, unit, there, panel);
         if (y->dense_width > 0) forward_dense(f, panel, out, out_row);
         bool add = forward_by_row(f, columns, out, out_row, y->dense_width > 0);
         float *products = panel + y->inner * width;
@@ -240,7 +282,8 @@ static hr_status forward_find_rows(hr_kernel *k, forward *f, hr_error *err)
         if (y->column[i].once) continue;
         for (int64_t r = 0; r < sixes * SIX; r++)
             f->row[(r / SIX * f->by_row + to) * SIX + r % SIX] =
-                lookup_column_row(y, &y->column[i], r < y->rows ? r : y->rows - 1);
+                f->pairs ? (const void *)lookup_column_pairs(y, &y->column[i], r < y->rows ? r : y->rows - 1)
+                         : lookup_column_row(y, &y->column[i], r < y->rows ? r : y->rows - 1);
         to++;
     }
     return HR_OK;
@@ -286,7 +329,11 @@ static hr_status forward_compute(hr_kernel *k, hr_error *err)
     f.out = out->data;
     f.tile = layer_tile(y->units);
     const int64_t width = f.tile->width, panels = (y->units + width - 1) / width;
-    if (y->rows < FEW_ROWS) {
+    if (y->bfloat16) {
+        HR_TRY(hr__layer_round(k, y, err));
+        f.pairs = hr__pairs_tile_of(width);
+    }
+    if (y->rows < FEW_ROWS && !f.pairs) {
         HR_TRY(forward_turn(k, &f, err));
         hr_kernel_parallel(k, panels, (double)(y->inner * width) / 50 * (double)y->rows, forward_few, &f);
         return HR_OK;
