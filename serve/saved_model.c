@@ -1,9 +1,9 @@
 /* SavedModels as servables: the platform "tensorflow". */
 #include "base/hash_map.h"
 #include "serve/internal.h"
+#include "train/saved_model/saved_model_internal.h"
 #include <headrace/control_flow.h>
 #include <headrace/kernels.h>
-#include <headrace/saved_model.h>
 
 #include <string.h>
 
@@ -170,6 +170,23 @@ static hr_status list_runnable(saved_servable *s, hr_error *err)
     return HR_OK;
 }
 
+/* A signature that cannot run is told of now, not only when it is asked for: others of the model may. */
+static hr_status warn_of_missing(const saved_servable *s, hr_error *err)
+{
+    hr__text ops = {0};
+    hr_status st = HR_OK;
+    for (int i = 0; st == HR_OK && i < s->count; i++) {
+        hr__text_clear(&ops);
+        st = hr__missing_ops(s->model, s->signatures[i], &ops, err);
+        if (st == HR_OK && ops.size > 0)
+            hr_log_message(HR_WARNING,
+                           "%s: requests for signature '%s' will fail: it needs ops that have no kernel: %s",
+                           hr_saved_model_folder(s->model), s->signatures[i]->key, ops.data);
+    }
+    hr__text_free(&ops);
+    return st;
+}
+
 static hr_status saved_load(const hr_servable_load *load, void **model, hr_error *err)
 {
     saved_servable *s = hr_calloc(1, sizeof *s);
@@ -182,6 +199,7 @@ static hr_status saved_load(const hr_servable_load *load, void **model, hr_error
     hr_status st = hr_saved_model_load(load->path, &s->model, err, .tags = load->tags, .session = &run_by_the_caller);
     if (st == HR_OK) st = list_runnable(s, err);
     if (st == HR_OK) st = find_all_features(s, err);
+    if (st == HR_OK) st = warn_of_missing(s, err);
     if (st == HR_OK)
         *model = s;
     else
@@ -286,6 +304,8 @@ static hr_status any_shape_model(saved_servable *s, hr_saved_model **out, hr_err
         const hr_session_opts session = {.struct_size = sizeof session, .share = hr_saved_model_session(s->model)};
         st = hr_saved_model_load(hr_saved_model_folder(s->model), &s->any_shape, err, .tags = s->tags,
                                  .session = &session, .use = use_any_shape);
+        /* It was loaded before: its files have gone, or are others. */
+        if (st != HR_OK && st != HR_RESOURCE_EXHAUSTED) st = err->code = HR_UNAVAILABLE;
     }
     *out = s->any_shape;
     uv_mutex_unlock(&s->any_shape_lock);
@@ -315,6 +335,21 @@ static hr_status check_inputs(const hr_meta_signature *signature, const hr_serva
     return HR_OK;
 }
 
+/* What the client is told, whose fault it is not that a kernel, a function or the model's file is not there. */
+static hr_status tell_of_server(hr_status st, hr_error *err)
+{
+    if (st == HR_OK || !err || !err->kind) return st;
+    if (strcmp(err->kind, "graph.kernel") == 0) err->code = HR_UNIMPLEMENTED;
+    if (strcmp(err->kind, "graph.function") == 0) err->code = HR_INTERNAL;
+    return err->code;
+}
+
+static hr_status run_prepared(const prepared *p, const hr_servable_run *run, hr_tensor *out, hr_error *err)
+{
+    const hr_run_opts opts = {.struct_size = sizeof opts, .timeout = run->timeout, .alone = run->alone};
+    return hr_predictor_run_with(p->predictor, run->inputs, out, &opts, err);
+}
+
 static hr_status saved_run(void *model, const hr_servable_run *run, hr_tensor *out, hr_error *err)
 {
     saved_servable *s = model;
@@ -325,9 +360,8 @@ static hr_status saved_run(void *model, const hr_servable_run *run, hr_tensor *o
     uv_rwlock_rdlock(&s->lock);
     const prepared *p = find_prepared(s, run, !fits);
     uv_rwlock_rdunlock(&s->lock);
-    if (!p) HR_TRY(prepare_run(s, used, run, &p, err));
-    const hr_run_opts opts = {.struct_size = sizeof opts, .timeout = run->timeout, .alone = run->alone};
-    return hr_predictor_run_with(p->predictor, run->inputs, out, &opts, err);
+    const hr_status st = p ? HR_OK : prepare_run(s, used, run, &p, err);
+    return tell_of_server(st == HR_OK ? run_prepared(p, run, out, err) : st, err);
 }
 
 const hr_servable_kind hr__servable_saved_model = {

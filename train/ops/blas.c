@@ -64,7 +64,7 @@ static void lapack_load(void *library)
                            : lapack_find(library, i, "gesdd", &l->gesdd));
     }
     if (!whole)
-        hr_fail(&lapack_failure, HR_NOT_FOUND, "linalg.lapack",
+        hr_fail(&lapack_failure, HR_UNAVAILABLE, "linalg.lapack",
                 "expected LAPACK's routines in %s, got an OpenBLAS without them; install one that has them, on Debian: "
                 "apt-get install libopenblas0-pthread",
                 HR_BLAS_LIBRARY);
@@ -93,7 +93,7 @@ static void blas_load(void)
                        hr__loaded_call(library, "openblas_get_parallel", &blas.get_parallel);
     const char *why = whole ? NULL : dlerror();
     if (!whole)
-        hr_fail(&failure, HR_NOT_FOUND, "matmul.blas",
+        hr_fail(&failure, HR_UNAVAILABLE, "matmul.blas",
                 "expected OpenBLAS as %s, got: %.200s; install it, on Debian: apt-get install libopenblas0-pthread",
                 HR_BLAS_LIBRARY, why ? why : "nothing");
     else {

@@ -45,12 +45,12 @@ typedef struct hr__lapack {
 } hr__lapack;
 
 /* Loads it, once in the process; on a processor that it does not know, with the newest kernels that run here, unless
- * OPENBLAS_CORETYPE says which. HR_NOT_FOUND, "matmul.blas": it is not installed. */
+ * OPENBLAS_CORETYPE says which. HR_UNAVAILABLE, "matmul.blas": it is not installed. */
 hr_status hr__blas_load(const hr__blas **out, hr_error *err);
 void hr__blas_load_early(void);    /* the same; what fails is told by the next load */
 const char *hr__blas_loaded(void); /* its text; NULL: it has not been loaded */
-/* The routines for float (half: the same), double, complex64 or complex128. HR_NOT_FOUND, "linalg.lapack": this OpenBLAS was built
- * without them; "matmul.blas": it is not installed. */
+/* The routines for float (half: the same), double, complex64 or complex128. HR_UNAVAILABLE, "linalg.lapack": this
+ * OpenBLAS was built without them; "matmul.blas": it is not installed. */
 hr_status hr__lapack_load(hr_dtype dtype, const hr__lapack **out, hr_error *err);
 
 /* Around each call of it. Our pool shares work out: OpenBLAS is to work on each call on the thread that makes it. Gives

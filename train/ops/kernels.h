@@ -615,7 +615,7 @@ typedef struct hr_product {
     bool transpose_a, transpose_b;
     bool add; /* to what `out` holds */
 } hr_product;
-/* Loads OpenBLAS: in `prepare` of an op that multiplies. HR_NOT_FOUND, "matmul.blas": it is not installed. */
+/* Loads OpenBLAS: in `prepare` of an op that multiplies. HR_UNAVAILABLE, "matmul.blas": it is not installed. */
 HR_API hr_status hr_product_prepare(hr_error *err);
 /* Multiplies on the thread that calls it. Pieces of a product may go to pieces of hr_kernel_parallel. */
 HR_API void hr_product_run(const hr_product *p);

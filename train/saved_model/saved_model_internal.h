@@ -2,6 +2,7 @@
 #ifndef HR_SAVED_MODEL_INTERNAL_H
 #define HR_SAVED_MODEL_INTERNAL_H
 
+#include "base/text.h"
 #include <headrace/saved_model.h>
 #include <stdatomic.h>
 
@@ -31,6 +32,13 @@ hr_status hr__assets_of(hr_graph *g, const hr_meta_graph *meta, hr__assets *out,
 void hr__assets_clear(hr__assets *assets);
 /* Whether a name stays in its folder: it is not absolute, and has no "..", "." or empty part. */
 bool hr__stays_within(const char *name);
+
+/* ---- missing.c ---- */
+
+/* Appends the names of the ops without a kernel, or without one for their types, that a run of a signature needs:
+ * "UnicodeScript, Bessel"; nothing: it has all. */
+HR_API hr_status hr__missing_ops(const hr_saved_model *model, const hr_meta_signature *signature, hr__text *out,
+                                 hr_error *err);
 
 /* ---- objects.c ---- */
 

@@ -34,7 +34,7 @@ HR_UNARY_OP_(hr_matrix_transpose) /* [..., m, n] as [..., n, m] */
 
 /* ---- triangular factors, and what follows from them; float, double, complex64, complex128 ----
  *
- * Computed by LAPACK, which OpenBLAS brings (HR_NOT_FOUND, "linalg.lapack": it lacks it). Matrices are square. One that
+ * Computed by LAPACK, which OpenBLAS brings (HR_UNAVAILABLE, "linalg.lapack": it lacks it). Matrices are square. One that
  * cannot be inverted, solved or taken apart fails the run, "linalg.matrix". */
 
 HR_UNARY_OP_(hr_cholesky)           /* L with L L' = x, of which the lower half counts; NaN where there is none */
