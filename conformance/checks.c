@@ -1,4 +1,4 @@
-/* The checks of one pipeline, but for those of saved states: all runs alike, cancel, failing allocations. */
+/* The checks of one pipeline, but for those of saved states: all runs alike, epochs, cancel, failing allocations. */
 #include "conformance/conformance_internal.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,6 +60,50 @@ static hr_status check_runs(subject *s)
     for (int w = 0; w < 4; w++) HR_TRY(compare_run(s, (way){.workers = workers[w], .window = 64, .budget = 1}));
     HR_TRY(compare_run(s, (way){.workers = 2, .unit_rows = 13, .budget = 16384}));
     return compare_stalled(s);
+}
+
+/* ---- epochs ---- */
+
+enum { EPOCHS = 2 };
+
+static hr_dataset *build_repeated(void *user)
+{
+    const subject *s = user;
+    return hr_repeat(s->build(s->user), .count = HR_I64(EPOCHS));
+}
+
+/* The epoch up to the middle of the pipeline, and from a state what is left of it: both follow in to->got. */
+static hr_status run_epoch(const subject *s, subject *to, int64_t epoch)
+{
+    size_t size = 0;
+    void *saved = NULL;
+    way w = hr__conformance_way((int)epoch);
+    w.epoch = epoch;
+    hr_iterator *it = hr__conformance_iterate(s, w);
+    hr_status st = hr__conformance_run_on(s, &to->got, it, s->want.count / 2);
+    if (st == HR_OK) st = hr__conformance_save(s, it, &saved, &size);
+    hr_iterator_free(it);
+    if (st == HR_OK) {
+        it = hr__conformance_iterate(s, (way){.workers = MIN_WORKERS, .state = saved, .state_size = size});
+        st = hr__conformance_run_on(s, &to->got, it, INT32_MAX);
+        hr_iterator_free(it);
+    }
+    hr_free(saved);
+    return st;
+}
+
+static hr_status check_epochs(subject *s)
+{
+    if (s->want.end != HR_END || s->want.count > MAX_ELEMENTS / EPOCHS) return HR_OK;
+    subject all = {.build = build_repeated, .user = s, .name = s->name, .err = s->err};
+    hr_status st = hr__conformance_run(&all, &all.want, (way){.window = 1, .unit_rows = 32});
+    if (st == HR_OK && all.want.end == HR_END) {
+        for (int64_t epoch = 1; epoch <= EPOCHS && st == HR_OK; epoch++) st = run_epoch(s, &all, epoch);
+        if (st == HR_OK)
+            st = hr__conformance_same(&all, 0, HR_INTERNAL, "conformance.epoch", "hr_repeat, each epoch run by itself");
+    }
+    hr__conformance_clear(&all);
+    return st;
 }
 
 /* ---- cancel ---- */
@@ -188,5 +232,6 @@ hr_status hr__conformance_checks(subject *s, unsigned checks)
     if (checks & HR_CONFORM_CHANGED_STATES) HR_TRY(hr__conformance_changed_states(s));
     if (checks & HR_CONFORM_CANCEL) HR_TRY(check_cancel(s));
     if (checks & HR_CONFORM_MEMORY) HR_TRY(check_memory(s));
+    if (checks & HR_CONFORM_EPOCHS) HR_TRY(check_epochs(s));
     return HR_OK;
 }

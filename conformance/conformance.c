@@ -10,12 +10,6 @@ static subject subject_of(hr_conformance_build *build, void *user, const hr_conf
     return (subject){.build = build, .user = user, .name = opts->name, .quick = opts->quick, .err = err};
 }
 
-static void subject_clear(subject *s)
-{
-    free(s->want.element);
-    free(s->got.element);
-}
-
 static hr_status refuse_null(const char *call, hr_error *err)
 {
     return hr_fail(err, HR_INVALID_ARGUMENT, "conformance.argument", "%s: expected a function, got NULL", call);
@@ -44,7 +38,7 @@ hr_status hr_conformance_pipeline(hr_conformance_build *build, void *user, const
     hr_status st = check_built(&s, ds);
     if (st == HR_OK) st = hr__conformance_checks(&s, o.checks);
     hr_dataset_unref(ds);
-    subject_clear(&s);
+    hr__conformance_clear(&s);
     return st;
 }
 
@@ -158,7 +152,7 @@ static hr_status check_derived(const subject *s, putting *p, unsigned checks)
         const bool can_be = !hr_dataset_error(ds);
         hr_dataset_unref(ds);
         const hr_status st = can_be ? hr__conformance_checks(&derived, checks) : HR_OK;
-        subject_clear(&derived);
+        hr__conformance_clear(&derived);
         HR_TRY(st);
     }
     return HR_OK;
@@ -178,7 +172,7 @@ hr_status hr_conformance_operator(hr_conformance_put *put, void *user, const hr_
     const unsigned few = (o.checks ? o.checks : ~0u) & (HR_CONFORM_RUNS | HR_CONFORM_RESUME);
     if (st == HR_OK && few) st = check_derived(&s, &p, few);
     hr_dataset_unref(ds);
-    subject_clear(&s);
+    hr__conformance_clear(&s);
     return st;
 }
 
@@ -248,6 +242,6 @@ hr_status hr_conformance_arguments(hr_conformance_variant *variant, void *user, 
         st = hr_fail(err, HR_INVALID_ARGUMENT, "conformance.argument",
                      "hr_conformance_arguments: expected at least two variants, got %d", v.number);
     hr_free(saved);
-    subject_clear(&s);
+    hr__conformance_clear(&s);
     return st;
 }

@@ -58,6 +58,10 @@ typedef enum hr_conformance_check {
     /* A failing allocation is reported or makes no difference, and nothing leaks. One allocation fails in each run:
      * each of the first 60, and a sample of the rest. Needs hr_conformance_count_allocations. */
     HR_CONFORM_MEMORY = 64,
+    /* A run with .epoch of hr_iterate gives the elements of that epoch of hr_repeat, also if it is saved in its middle
+     * and restored. Not checked for pipelines that end with an error, cannot be opened twice, or have more than 4,096
+     * elements. */
+    HR_CONFORM_EPOCHS = 128,
 } hr_conformance_check;
 
 /* Gives a dataset: the same pipeline at each call, which depends on `user` only. */

@@ -37,6 +37,7 @@ typedef struct way {
     int workers, window;
     int64_t unit_rows;
     size_t budget;
+    int64_t epoch;
     const void *state;
     size_t state_size;
     hr_change_number_fn *change; /* called for the numbers in the state */
@@ -54,6 +55,7 @@ typedef struct subject {
 } subject;
 
 /* run.c */
+void hr__conformance_clear(subject *s); /* frees its runs */
 hr_iterator *hr__conformance_iterate(const subject *s, way w);
 /* Takes at most `at_most` more elements of an iterator and adds them to `r`. */
 hr_status hr__conformance_run_on(const subject *s, run *r, hr_iterator *it, int at_most);

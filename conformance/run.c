@@ -133,8 +133,15 @@ hr_iterator *hr__conformance_iterate(const subject *s, way w)
                                   .budget = w.budget,
                                   .seed = 7,
                                   .state = w.state,
-                                  .state_size = w.state_size};
+                                  .state_size = w.state_size,
+                                  .epoch = w.epoch};
     return hr_iterate_changed(s->build(s->user), w.change, w.change_user, &opts);
+}
+
+void hr__conformance_clear(subject *s)
+{
+    free(s->want.element);
+    free(s->got.element);
 }
 
 void hr__conformance_begin(run *r)

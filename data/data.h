@@ -52,7 +52,8 @@ typedef struct hr_iterate_opts {
     int64_t unit_rows;  /* rows of a unit; default: the engine's choice. No result depends on it, but saved states do */
     size_t budget;      /* bytes that the pipeline may hold; default 1 GiB */
     uint64_t seed;      /* the pipeline's seed, for operators without one; default: drawn, and logged */
-    /* From hr_iterator_save: the run resumes there, with its own seed instead of .seed. Borrowed for the call. */
+    /* From hr_iterator_save: the run resumes there, with its own seed and epoch instead of .seed and .epoch. Borrowed for
+     * the call. */
     const void *state;
     size_t state_size;
     /* hr_iterator_free writes this file: each unit as a span of time of its thread, for chrome://tracing or Perfetto. A
@@ -62,6 +63,10 @@ typedef struct hr_iterate_opts {
      * (HR_FAILED_PRECONDITION, "state.first"). Not with .state. */
     int64_t first;
     hr_trace *spans; /* adds the spans to this trace, without a file of its own. Not with .trace. Borrowed */
+    /* Of several runs over one dataset, the number of this one, from 1 to 2^52: by the same seed it gives what that
+     * epoch of hr_repeat over the dataset gives, so what draws anew in every epoch, as hr_shuffle, does so in every
+     * run. Default: 0, which draws as no epoch does. */
+    int64_t epoch;
 } hr_iterate_opts;
 /* Gives an iterator. If the dataset failed, hr_next returns its error. Takes `ds`. */
 HR_API hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts);
@@ -81,6 +86,8 @@ typedef void hr_next_cb(hr_iterator *it, hr_status status, const hr_element *ele
 HR_API hr_status hr_next_async(hr_iterator *it, struct uv_loop_s *loop, hr_next_cb *cb, void *user);
 
 HR_API const hr_error *hr_iterator_error(const hr_iterator *it); /* NULL: none. Borrows from `it` */
+/* The pipeline's seed: the one that was given, was drawn, or is in the state. 0: there was no memory for `it`. */
+HR_API uint64_t hr_iterator_seed(const hr_iterator *it);
 /* For a caller's own checks: puts the place of row `row` of the last element before an error's text, as
  * "FILE:OFFSET: record N: ", and fills in file, record and offset. An unknown place changes nothing. */
 HR_API void hr_iterator_locate(hr_iterator *it, int64_t row, hr_error *err);
@@ -95,10 +102,10 @@ HR_API hr_status hr_peek(hr_iterator *it, const hr_element **out);
  * has started itself is finished first. 0: returns an element that is ready, or does one unit. */
 HR_API hr_status hr_next_within(hr_iterator *it, uint64_t ns, const hr_element **out);
 /* Starts `it` again, with the same dataset (NULL) or another one of the same components, so that holders of `it` can
- * keep it. Takes `ds`. Options as for hr_iterate. Borrowed elements become invalid; an error of the old run is
- * cleared. No other thread may call hr_cancel(it) during this call. In TensorFlow's words: hr_iterate is a one-shot
- * iterator, this makes it initializable and reinitializable; for a feedable one, use a variable that holds one
- * hr_iterator * or another. */
+ * keep it. Takes `ds`. Options as for hr_iterate: a further epoch has .seed = hr_iterator_seed(it) and another .epoch.
+ * Borrowed elements become invalid; an error of the old run is cleared. No other thread may call hr_cancel(it) during
+ * this call. In TensorFlow's words: hr_iterate is a one-shot iterator, this makes it initializable and reinitializable;
+ * for a feedable one, use a variable that holds one hr_iterator * or another. */
 HR_API hr_status hr_iterator_reset_with(hr_iterator *it, hr_dataset *ds, const hr_iterate_opts *opts);
 #define hr_iterator_reset(...)                                                                                         \
     HR_CALL2_(hr_iterator_reset_with, hr_iterate_opts, __VA_ARGS__, .struct_size = sizeof(hr_iterate_opts))

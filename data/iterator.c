@@ -50,26 +50,37 @@ static hr_status begin_at(hr_iterator *it, int64_t first, hr_error *err)
     return HR_OK;
 }
 
+static hr_status check_options(const hr_iterate_opts *opts, hr_error *err)
+{
+    if (opts->epoch < 0 || opts->epoch > HR_LARGEST_COUNT)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "iterator.epoch",
+                       "iterator: expected an epoch from 1 to %lld, or 0: none, got %lld", (long long)HR_LARGEST_COUNT,
+                       (long long)opts->epoch);
+    if (opts->trace && opts->spans)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "trace.argument",
+                       "iterator: expected .trace or .spans, got both; hr_trace_write writes the file of the latter");
+    if (opts->first && opts->state)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "state.first",
+                       "iterator: expected .first or .state, got both; a state says where it goes on");
+    return HR_OK;
+}
+
 static hr_status iterator_start(hr_iterator *it, const hr_iterate_opts *opts)
 {
     engine *e = &it->engine;
     if (it->ds->error.code) return it->error = it->ds->error, it->error.code;
-    if (opts->trace && opts->spans)
-        return hr_fail(&it->error, HR_INVALID_ARGUMENT, "trace.argument",
-                       "iterator: expected .trace or .spans, got both; hr_trace_write writes the file of the latter");
+    HR_TRY(check_options(opts, &it->error));
     if ((opts->trace || opts->spans) && !(e->trace = hr__trace_open(opts->trace, opts->spans, e->started)))
         return hr_no_memory(&it->error, "a trace");
     HR_TRY(hr__element_open(&it->element, &it->ds->out.schema, &it->error));
     it->input.sole = hr__shared_is_sole(it->ds);
     if (!hr__shared_open(e, it->ds)) return hr_no_memory(&it->error, "a pipeline");
     if (opts->state) HR_TRY(hr__state_load(it, opts->state, opts->state_size, &it->error));
-    if (opts->first && opts->state)
-        return hr_fail(&it->error, HR_INVALID_ARGUMENT, "state.first",
-                       "iterator: expected .first or .state, got both; a state says where it goes on");
     if (opts->first) HR_TRY(begin_at(it, opts->first, &it->error));
     if (e->max_workers > 0) HR_TRY(hr__pool_join(&e->client, &it->error));
     hr__token_ref(it->input.before);
-    it->input.stage = hr__stage_new(&it->node, 0, hr_dataset_ref(it->ds), 0, it->input.before);
+    const uint64_t path = hr__epoch_path(it->ds, e->epoch);
+    it->input.stage = hr__stage_new(&it->node, 0, hr_dataset_ref(it->ds), path, it->input.before);
     it->input.known = true;
     return it->input.stage ? HR_OK : hr_no_memory(&it->error, "a pipeline");
 }
@@ -222,6 +233,8 @@ const hr_error *hr_iterator_error(const hr_iterator *it)
     if (!it->open) return &error;
     return it->error.code ? &it->error : NULL;
 }
+
+uint64_t hr_iterator_seed(const hr_iterator *it) { return it->open ? it->engine.seed : 0; }
 
 hr_status hr_iterator_save(hr_iterator *it, void **state, size_t *size, hr_error *err)
 {

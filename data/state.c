@@ -9,7 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 4, HEADER = 8, FOOTER = 4 };
+enum {
+    VERSION = 4,
+    VERSION_OF_EPOCH = 5, /* the same, with the number of an epoch after the seed */
+    HEADER = 8,
+    FOOTER = 4
+};
 static const char MAGIC[4] = {'H', 'R', 'I', 'T'};
 
 enum {
@@ -394,8 +399,10 @@ hr_status hr__state_save(hr_iterator *it, void **state, size_t *size, hr_error *
     hr__text b = {0};
     HR_TRY(hr__order_unchanged(&it->engine, err));
     hr__text_bytes(&b, MAGIC, sizeof MAGIC);
-    hr__put_u32(&b, VERSION);
+    const int64_t epoch = it->engine.epoch;
+    hr__put_u32(&b, epoch ? VERSION_OF_EPOCH : VERSION);
     hr__put_number(&b, it->engine.seed);
+    if (epoch) hr__put_number(&b, (uint64_t)epoch);
     hr__put_number(&b, count_operators(it->ds));
     put_operators(&b, it->ds);
     hr_status st = put_files(&b, it, err);
@@ -415,11 +422,23 @@ hr_status hr__state_save(hr_iterator *it, void **state, size_t *size, hr_error *
 static hr_status check_frame(const unsigned char *state, size_t size, hr_error *err)
 {
     if (size < HEADER + FOOTER || memcmp(state, MAGIC, sizeof MAGIC) != 0) return hr__state_damaged(err);
-    if (hr__get32(state + 4) != VERSION)
+    const uint32_t version = hr__get32(state + 4);
+    if (version != VERSION && version != VERSION_OF_EPOCH)
         return hr_fail(err, HR_FAILED_PRECONDITION, "state.version",
-                       "saved state: expected version %d, got %" PRIu32 "; it was saved by another Headrace", VERSION,
-                       hr__get32(state + 4));
+                       "saved state: expected version %d or %d, got %" PRIu32 "; it was saved by another Headrace",
+                       VERSION, VERSION_OF_EPOCH, version);
     if (hr_crc32c(0, state, size - FOOTER) != hr__get32(state + size - FOOTER)) return hr__state_damaged(err);
+    return HR_OK;
+}
+
+/* Which random numbers it draws. */
+static hr_status read_draws(hr__wire *from, bool numbered, engine *e, hr_error *err)
+{
+    e->seed = hr__get_number(from);
+    e->seed_drawn = false;
+    const uint64_t epoch = numbered ? hr__get_number(from) : 0;
+    if (from->damaged || epoch > (uint64_t)HR_LARGEST_COUNT || (numbered && epoch == 0)) return hr__state_damaged(err);
+    e->epoch = (int64_t)epoch;
     return HR_OK;
 }
 
@@ -427,10 +446,9 @@ hr_status hr__state_load(hr_iterator *it, const void *state, size_t size, hr_err
 {
     HR_TRY(check_frame(state, size, err));
     hr__wire from = {.at = (const unsigned char *)state + HEADER, .end = (const unsigned char *)state + size - FOOTER};
-    it->engine.seed = hr__get_number(&from);
+    HR_TRY(read_draws(&from, hr__get32((const unsigned char *)state + 4) == VERSION_OF_EPOCH, &it->engine, err));
     const uint64_t operators = hr__get_number(&from);
     if (from.damaged) return hr__state_damaged(err);
-    it->engine.seed_drawn = false;
     if (operators != count_operators(it->ds))
         return hr_fail(err, HR_FAILED_PRECONDITION, "state.other_pipeline",
                        "saved state: expected a pipeline of %" PRIu64

@@ -53,6 +53,7 @@ static void engine_set_options(engine *e, const hr_iterate_opts *opts)
     e->seed_drawn = opts->seed == 0;
     if (e->seed_drawn && uv_random(NULL, NULL, &e->seed, sizeof e->seed, 0, NULL) != 0) e->seed = uv_hrtime();
     if (e->seed == 0) e->seed = 1;
+    e->epoch = opts->epoch;
     e->stall = stall ? strtoull(stall, NULL, 0) : 0;
     e->restored = opts->state != NULL;
     e->started = uv_hrtime();

@@ -118,6 +118,7 @@ struct engine {
     int64_t unit_rows;
     size_t unit_size;
     uint64_t seed, stall;
+    int64_t epoch; /* 0: the run has no number */
     size_t budget;
 
     shared_table shared;         /* guarded by the lock */
@@ -209,6 +210,11 @@ bool hr__engine_leave(engine *e);
 void hr__engine_note(engine *e, const hr_error *err); /* of a plan or a unit, as it fails; with or without the lock */
 void hr__engine_stall(engine *e);
 uint64_t hr__engine_seed(engine *e);
+
+/* opening.c */
+/* The path of a stage that runs `ds` as a whole: as if a repeat over it, which is on top of all, had opened this epoch.
+ * 0: there is none. */
+uint64_t hr__epoch_path(const hr_dataset *ds, int64_t epoch);
 
 /* schedule.c. With the lock held: all but the last one. */
 bool hr__engine_run_one(engine *e, int thread); /* plans and works one unit; false: there is none */

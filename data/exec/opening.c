@@ -60,10 +60,21 @@ static input take_saved(hr_plan *p, int64_t number)
     return found;
 }
 
+static uint64_t path_below(uint64_t from, int64_t place, int64_t number)
+{
+    return hr_random(hr_random(from, (uint64_t)place), (uint64_t)number + 1);
+}
+
 static uint64_t opened_path(const hr_plan *p, int64_t number)
 {
-    const uint64_t from = p->ds->op->traits & HR_SAME_EACH_OPENING ? hr__shared_key(p) : p->stage->path;
-    return hr_random(hr_random(from, (uint64_t)p->ds->place), (uint64_t)number + 1);
+    return path_below(p->ds->op->traits & HR_SAME_EACH_OPENING ? hr__shared_key(p) : p->stage->path, p->ds->place,
+                      number);
+}
+
+/* A repeat has the place above its input, and counts from 0. */
+uint64_t hr__epoch_path(const hr_dataset *ds, int64_t epoch)
+{
+    return epoch > 0 ? path_below(0, ds->place + 1, epoch - 1) : 0;
 }
 
 /* What is wrong with a dataset becomes the error of its input, which comes out when its turn comes, not when it happens

@@ -84,6 +84,27 @@ static hr_status plan_by_units(const void *spec, void *state, hr_plan *p, hr_err
 }
 static const hr_op depends_on_units = {SOUND, .saved = 1, .plan = plan_by_units, .identity = nth_identity};
 
+/* Its phase follows from how often it was opened. */
+static bool make_nothing(void *data) { return (void)data, true; }
+static void unmake_nothing(void *data) { (void)data; }
+static hr_status open_counting(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    HR_TRY(nth_open(spec, state, p, err));
+    int64_t *openings = hr_plan_shared(p, NULL, sizeof *openings, make_nothing, unmake_nothing);
+    if (!openings) return hr_no_memory(err, "every_nth: openings");
+    ((nth_state *)state)->seen = (*openings)++;
+    return HR_OK;
+}
+static const hr_op counts_openings = {.head = HR_OP_HEAD,
+                                      .name = "every_nth",
+                                      .spec_size = sizeof(nth_spec),
+                                      .state_size = sizeof(nth_state),
+                                      .open = open_counting,
+                                      .close = nth_close,
+                                      .saved = 1,
+                                      .plan = nth_plan,
+                                      .identity = nth_identity};
+
 static int64_t count_wrongly(const void *spec, const int64_t *in) { return (void)spec, in[0]; }
 static const hr_op counts_wrongly = {SOUND, .saved = 1, .plan = nth_plan, .cardinality = count_wrongly};
 
@@ -253,6 +274,13 @@ static void a_wrong_cardinality_is_found(void **state)
                     "every_nth: expected as many elements as hr_cardinality says, 43, found 15");
 }
 
+static void an_epoch_that_depends_on_those_before_is_found(void **state)
+{
+    (void)state;
+    assert_found_in(&counts_openings, 0, "conformance.epoch",
+                    "every_nth: hr_repeat, each epoch run by itself: ", "expected ", "found ");
+}
+
 static void numbers_that_are_not_saved_are_found(void **state)
 {
     (void)state;
@@ -401,6 +429,7 @@ int main(void)
         cmocka_unit_test(a_sound_operator_passes),
         cmocka_unit_test(elements_that_depend_on_units_are_found),
         cmocka_unit_test(a_wrong_cardinality_is_found),
+        cmocka_unit_test(an_epoch_that_depends_on_those_before_is_found),
         cmocka_unit_test(numbers_that_are_not_saved_are_found),
         cmocka_unit_test(a_state_that_is_believed_is_found),
         cmocka_unit_test(a_leak_is_found),

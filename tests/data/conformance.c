@@ -29,7 +29,8 @@ hr_iterator *iterate(hr_dataset *ds, way w)
                             .budget = w.budget,
                             .seed = w.seed ? w.seed : 7,
                             .state = w.state,
-                            .state_size = w.state_size};
+                            .state_size = w.state_size,
+                            .epoch = w.epoch};
     return hr_iterate_with(ds, &opts);
 }
 
@@ -108,6 +109,7 @@ void refuses_a_cut_or_foreign_state(void **state) { conform(*state, HR_CONFORM_F
 void survives_any_number_in_its_state(void **state) { conform(*state, HR_CONFORM_CHANGED_STATES, false); }
 void can_be_cancelled(void **state) { conform(*state, HR_CONFORM_CANCEL, false); }
 void survives_every_failed_allocation(void **state) { conform(*state, HR_CONFORM_MEMORY, false); }
+void gives_an_epoch_alone_as_repeat_does(void **state) { conform(*state, HR_CONFORM_EPOCHS, false); }
 
 /* ---- samples that follow from others. The linker puts __wrap_hr_shuffle_with and __wrap_hr_range_with between a
  * sample and the library (--wrap) ---- */

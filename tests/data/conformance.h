@@ -45,7 +45,8 @@ enum { MOST_ARGUMENTS = 16 };
     HR_CONFORMS_(op, gives_the_same_elements_however_run), HR_CONFORMS_(op, goes_on_anywhere),                         \
         HR_CONFORMS_(op, does_so_alone_and_over_wide_rows), HR_CONFORMS_(op, goes_on_again_and_again),                 \
         HR_CONFORMS_(op, refuses_a_cut_or_foreign_state), HR_CONFORMS_(op, survives_any_number_in_its_state),          \
-        HR_CONFORMS_(op, can_be_cancelled), HR_CONFORMS_(op, survives_every_failed_allocation)
+        HR_CONFORMS_(op, can_be_cancelled), HR_CONFORMS_(op, survives_every_failed_allocation),                        \
+        HR_CONFORMS_(op, gives_an_epoch_alone_as_repeat_does)
 /* For a sample that ends with an error, which every run must meet at the same place. */
 #define HR_CONFORMANCE_OF_FAILURE(op)                                                                                  \
     HR_CONFORMS_(op, gives_the_same_elements_however_run), HR_CONFORMS_(op, goes_on_anywhere),                         \
@@ -60,6 +61,7 @@ void refuses_a_cut_or_foreign_state(void **state);
 void survives_any_number_in_its_state(void **state);
 void can_be_cancelled(void **state);
 void survives_every_failed_allocation(void **state);
+void gives_an_epoch_alone_as_repeat_does(void **state);
 
 /* ---- for tests of what an operator gives ---- */
 
@@ -79,6 +81,7 @@ typedef struct way {
     int64_t unit_rows;
     size_t budget;
     uint64_t seed;
+    int64_t epoch;
     const void *state;
     size_t state_size;
 } way;

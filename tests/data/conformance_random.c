@@ -135,6 +135,7 @@ static void random_chains_conform(void **state)
         goes_on_anywhere(&s);
         goes_on_again_and_again(&s);
         can_be_cancelled(&s);
+        gives_an_epoch_alone_as_repeat_does(&s);
         if (chain_number % 5 == 0) survives_every_failed_allocation(&s);
     }
 }

@@ -126,6 +126,92 @@ static void a_reset_leaks_nothing_whatever_fails(void **state)
     }
 }
 
+/* ---- numbered runs ---- */
+
+static hr_dataset *few_of(const hr_element *e, void *user)
+{
+    (void)user;
+    return hr_shuffle(hr_range(4 + value_of(e) % 3), 3);
+}
+
+static hr_dataset *drawn_in_many_ways(void)
+{
+    hr_dataset *in[] = {hr_map(hr_shuffle(hr_range(30), 8, .seed = 5), draw_digits, NULL),
+                        hr_interleave(hr_shuffle(hr_range(9), 9), few_of, NULL, .cycle_length = 2),
+                        hr_take(hr_random_dataset(.seed = 4), 20)};
+    return hr_sample_from_datasets(in, 3, .seed = 6);
+}
+
+static void runs_by_number_are_the_epochs_of_repeat(void **state)
+{
+    (void)state;
+    enum { RUNS = 4, MOST = 500 };
+    static int64_t all[RUNS * MOST], one[RUNS + 1][MOST];
+    int64_t seeds[] = {7, 8};
+    for (int s = 0; s < 2; s++) {
+        const uint64_t seed = (uint64_t)seeds[s];
+        const int whole =
+            int64_values(hr_repeat(drawn_in_many_ways(), .count = HR_I64(RUNS)), (way){.seed = seed}, all, RUNS * MOST);
+        int at = 0, count = 0;
+        for (int n = 0; n <= RUNS; n++) {
+            count = int64_values(drawn_in_many_ways(), (way){.seed = seed, .epoch = n, .workers = n}, one[n], MOST);
+            for (int before = 0; before < n; before++)
+                assert_int_not_equal(memcmp(one[n], one[before], (size_t)count * sizeof *one[n]), 0);
+            if (n == 0) continue; /* no epoch at all */
+            assert_at_most(at + count, whole);
+            assert_memory_equal(one[n], all + at, (size_t)count * sizeof *one[n]);
+            at += count;
+        }
+        assert_int_equal(at, whole);
+    }
+}
+
+static void a_numbered_run_begins_anywhere(void **state)
+{
+    (void)state;
+    static int64_t want[60];
+    assert_int_equal(int64_values(hr_map(hr_range(60), draw_digits, NULL), (way){.epoch = 3}, want, 60), 60);
+    for (int64_t n = 0; n < 60; n += 7) {
+        hr_iterator *it = hr_iterate(hr_map(hr_range(60), draw_digits, NULL), .seed = 7, .epoch = 3, .first = n);
+        assert_gives(it, want[n]);
+        hr_iterator_free(it);
+    }
+}
+
+static void a_reset_gives_a_further_epoch_by_the_seed_of_the_first(void **state)
+{
+    (void)state;
+    static int64_t want[40];
+    hr_iterator *it = hr_iterate(hr_shuffle(hr_range(20), 20)); /* its seed is drawn */
+    const uint64_t seed = hr_iterator_seed(it);
+    assert_int_equal(
+        int64_values(hr_repeat(hr_shuffle(hr_range(20), 20), .count = HR_I64(2)), (way){.seed = seed}, want, 40), 40);
+    for (int64_t n = 2; n > 0; n--) {
+        assert_status(hr_iterator_reset(it, NULL, .seed = hr_iterator_seed(it), .epoch = n), HR_OK);
+        assert_int_equal(hr_iterator_seed(it), seed);
+        for (int i = 0; i < 20; i++) assert_gives(it, want[20 * (n - 1) + i]);
+    }
+    hr_iterator_free(it);
+}
+
+static void an_epoch_that_no_repeat_has_is_refused(void **state)
+{
+    (void)state;
+    const int64_t wrong[] = {-1, INT64_MIN, (INT64_C(1) << 52) + 1, INT64_MAX};
+    hr_iterator *it = hr_iterate(hr_range(3), .epoch = INT64_C(1) << 52);
+    assert_gives(it, 0);
+    for (int i = 0; i < 4; i++) {
+        assert_status(hr_iterator_reset(it, NULL, .epoch = wrong[i]), HR_INVALID_ARGUMENT);
+        assert_string_equal(hr_iterator_error(it)->kind, "iterator.epoch");
+    }
+    hr_iterator_free(it);
+    it = hr_iterate(hr_range(3), .epoch = -1);
+    assert_string_equal(hr_iterator_error(it)->kind, "iterator.epoch");
+    hr_iterator_free(it);
+}
+
+/* ---- whole datasets ---- */
+
 static hr_status add_up(void *state, const hr_element *in, void *user)
 {
     if (user && value_of(in) == 3) return HR_ABORTED;
@@ -232,6 +318,10 @@ int main(void)
         cmocka_unit_test(without_workers_next_within_does_a_unit_at_a_time),
         cmocka_unit_test(an_iterator_begins_anew_with_another_dataset),
         cmocka_unit_test(a_reset_leaks_nothing_whatever_fails),
+        cmocka_unit_test(runs_by_number_are_the_epochs_of_repeat),
+        cmocka_unit_test(a_numbered_run_begins_anywhere),
+        cmocka_unit_test(a_reset_gives_a_further_epoch_by_the_seed_of_the_first),
+        cmocka_unit_test(an_epoch_that_no_repeat_has_is_refused),
         cmocka_unit_test(whole_datasets_are_counted_and_reduced),
         cmocka_unit_test(a_single_element_is_the_only_one),
         cmocka_unit_test(an_element_looks_at_rows_one_by_one_and_side_by_side),

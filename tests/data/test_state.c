@@ -154,6 +154,71 @@ static void a_state_has_its_own_seed_drawn_or_given_whatever_seed_is_given_later
     assert_resumes_with_the_saved_seed(7, 8);
 }
 
+static hr_dataset *all_shuffled(void) { return hr_shuffle(hr_range(ALL), 100); }
+
+/* The state of a state, too. */
+static void a_state_has_its_own_epoch_whatever_epoch_is_given_later(void **state)
+{
+    (void)state;
+    for (int64_t epoch = 0; epoch < 4; epoch++)
+        for (int64_t later = 0; later < 3; later++) {
+            size_t size;
+            hr_error err;
+            void *saved = NULL;
+            numbers want = {.count = 0}, got = {.count = 0};
+            hr_iterator *it = iterate(all_shuffled(), (way){.epoch = epoch});
+            read_numbers(it, INT64_MAX, &want);
+            hr_iterator_free(it);
+            for (int part = 0; part < 3; part++) {
+                it = iterate(all_shuffled(), (way){.epoch = part ? later : epoch, .state = saved, .state_size = size});
+                hr_free(saved);
+                read_numbers(it, part < 2 ? 30 : INT64_MAX, &got);
+                assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
+                assert_int_equal(((unsigned char *)saved)[4], epoch ? 5 : 4); /* its version */
+                hr_iterator_free(it);
+            }
+            hr_free(saved);
+            assert_same_numbers(&want, &got);
+        }
+}
+
+/* A state of version 5 whose epoch is these bytes. */
+static void assert_epoch_damaged(const unsigned char *bytes, size_t count)
+{
+    size_t size;
+    hr_error err;
+    void *saved;
+    unsigned char forged[4096];
+    hr_iterator *it = iterate(all_shuffled(), (way){.epoch = 9});
+    assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
+    hr_iterator_free(it);
+    enum { HEAD = 9 }; /* up to its seed, a byte; then the epoch, a byte */
+    const size_t whole = size + count - 1;
+    assert_at_most(size + count, sizeof forged);
+    memcpy(forged, saved, HEAD);
+    memcpy(forged + HEAD, bytes, count);
+    memcpy(forged + HEAD + count, (unsigned char *)saved + HEAD + 1, size - HEAD - 1);
+    const uint32_t sum = hr_crc32c(0, forged, whole - 4);
+    for (int i = 0; i < 4; i++) forged[whole - 4 + (size_t)i] = (unsigned char)(sum >> 8 * i);
+    it = iterate(all_shuffled(), (way){.state = forged, .state_size = whole});
+    const bool right = count == 1 && bytes[0] == 9;
+    assert_true(right == !hr_iterator_error(it));
+    if (!right) assert_string_equal(hr_iterator_error(it)->kind, "state.damaged");
+    hr_iterator_free(it);
+    hr_free(saved);
+}
+
+static void a_saved_epoch_that_no_run_has_is_refused(void **state)
+{
+    (void)state;
+    const unsigned char right = 9, none = 0, more[] = {0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x08},
+                        negative[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01};
+    assert_epoch_damaged(&right, 1);
+    assert_epoch_damaged(&none, 1);
+    assert_epoch_damaged(more, sizeof more); /* 2^52 + 1 */
+    assert_epoch_damaged(negative, sizeof negative);
+}
+
 /* Not a byte may be another, and none may be missing. */
 static void a_damaged_state_is_refused(void **state)
 {
@@ -577,6 +642,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_state_is_refused_by_other_arguments_and_says_whose),
         cmocka_unit_test(a_state_has_its_own_seed_drawn_or_given_whatever_seed_is_given_later),
+        cmocka_unit_test(a_state_has_its_own_epoch_whatever_epoch_is_given_later),
+        cmocka_unit_test(a_saved_epoch_that_no_run_has_is_refused),
         cmocka_unit_test(a_damaged_state_is_refused),
         cmocka_unit_test(a_forged_state_is_refused_or_goes_on),
         cmocka_unit_test(a_state_with_bytes_after_its_end_is_refused),

@@ -157,6 +157,7 @@ static hr_dataset *any_record(void) { return of_files(shuffled, "r-*"); }
 static hr_dataset *kept(void) { return of_files(rows, "rows"); }
 static hr_dataset *numbers_of_a_file(void) { return of_files(items, "items"); }
 static hr_dataset *fixed(void) { return of_files(blocks, "text"); }
+static hr_dataset *numbered(void) { return hr_batch(hr_shuffle(numbers(), 7, .seed = 4), 3); } /* its run is */
 static hr_dataset *files(void) { return of_files(listed, "r-*"); }
 
 typedef struct pipeline {
@@ -172,7 +173,7 @@ static const pipeline pipelines[] = {
     PIPELINE(windows),  PIPELINE(groups),  PIPELINE(different),  PIPELINE(side_by_side), PIPELINE(scanned),
     PIPELINE(chosen),   PIPELINE(sampled), PIPELINE(packed),     PIPELINE(resampled),    PIPELINE(reduced),
     PIPELINE(records),  PIPELINE(text),    PIPELINE(any_record), PIPELINE(kept),         PIPELINE(numbers_of_a_file),
-    PIPELINE(fixed),    PIPELINE(files),
+    PIPELINE(fixed),    PIPELINE(files),   PIPELINE(numbered),
 };
 enum { PIPELINES = sizeof pipelines / sizeof *pipelines };
 
@@ -262,7 +263,8 @@ static hr_iterator *begin(const pipeline *p, const void *state, size_t size, cha
                                   .unit_rows = 7,
                                   .seed = 7,
                                   .state = state,
-                                  .state_size = size};
+                                  .state_size = size,
+                                  .epoch = p->make == numbered ? 300 : 0};
     return hr_iterate_changed(p->make(), c ? change_number : NULL, c, &opts);
 }
 

@@ -339,9 +339,9 @@ typedef struct hr_train_opts {
     int hook_count;
     hr_train_result *result;                  /* filled in, unless NULL */
     const hr_saver_listener *saving_listener; /* called before and after each checkpoint; borrowed */
-    /* The input begins anew, as in each call of TensorFlow's train: for further rounds over an input that has ended, or
-     * another one. Default: it goes on where the checkpoint has it, so that an input that has ended gives no step, and
-     * another one is refused. */
+    /* The input begins anew, as in each call of TensorFlow's train, by a seed in the same order: for further rounds over
+     * an input that has ended, or another one. Default: it goes on where the checkpoint has it, so that an input that
+     * has ended gives no step, and another one is refused. */
     bool new_input;
     /* Has all that the steps took afterwards, and what the input did (<headrace/profile.h>); a trace that it has, the
      * spans of both. Default: none. Borrowed for the call. */

@@ -42,7 +42,7 @@ hr_status hr__evaluate(hr_model *m, hr__evaluation *e, hr_logs *logs, hr_error *
         hr_dataset_unref(e->ds);
         return st;
     }
-    st = hr__feed_open(&d, m, e->ds, 1, err);
+    st = hr__feed_open(&d, e->ds, 1, e->seed, e->epoch, err);
     if (st == HR_OK) st = hr__callbacks_call(e->callbacks, HR__TEST_BEGIN, &e->call, err);
     if (st == HR_OK) st = evaluate_steps(m, e, f, &d, logs, err);
     e->call.logs = logs;
@@ -84,10 +84,12 @@ const hr_logs *hr_model_evaluate_with(hr_model *m, hr_dataset *data, const hr_mo
     if (st == HR_OK) st = check_arguments("evaluate", o.batch_size, o.steps, o.callbacks, &err);
     hr__evaluation e = {.ds = data ? hr__batched(data, o.batch_size) : NULL,
                         .steps = o.steps,
+                        .seed = m ? (uint64_t)m->body->seed : 0,
                         .sample_weight = o.sample_weight,
                         .callbacks = o.callbacks,
                         .call = {.model = m, .tf_compat = m && m->compiled.tf_compat}};
     e.call.steps = o.steps > 0 ? o.steps : known_steps(e.ds);
+    if (st == HR_OK) st = hr__ends_check("evaluate", "steps", e.ds, o.steps, &err);
     hr_logs *logs = st == HR_OK ? fresh_logs(m, &err) : NULL;
     if (logs)
         st = hr__evaluate(m, &e, logs, &err);
@@ -168,7 +170,7 @@ static hr_status predict(hr_model *m, hr_dataset *ds, const hr_model_predict_opt
         return st;
     }
     c.outputs = f->results;
-    st = hr__feed_open(&d, m, ds, 1, err);
+    st = hr__feed_open(&d, ds, 1, (uint64_t)m->body->seed, 0, err);
     if (st == HR_OK) st = hr__callbacks_call(o->callbacks, HR__PREDICT_BEGIN, &call, err);
     if (st == HR_OK) st = predict_steps(o, f, &d, &call, &c, err);
     if (st == HR_OK && c.parts.count == 0)
@@ -188,6 +190,7 @@ hr_status hr_model_predict_with(hr_model *m, hr_dataset *data, hr_tensor *out, c
     hr_error err = {0};
     hr_status st = m && out ? hr__model_begin(m, &err) : HR_INVALID_ARGUMENT;
     if (st == HR_OK) st = check_arguments("predict", o.batch_size, o.steps, o.callbacks, &err);
+    if (st == HR_OK) st = hr__ends_check("predict", "steps", data, o.steps, &err);
     if (st == HR_OK) {
         for (int i = 0; i < m->outputs.count; i++) out[i] = (hr_tensor){0};
         st = predict(m, data ? hr__batched(data, o.batch_size) : NULL, &o, out, &err);

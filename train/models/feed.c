@@ -109,7 +109,17 @@ hr_status hr__prepare(hr_model *m, hr__phase phase, const hr_schema *schema, con
     return st;
 }
 
-hr_status hr__feed_open(hr__feed *f, hr_model *m, hr_dataset *ds, int64_t repeat, hr_error *err)
+hr_status hr__ends_check(const char *call, const char *option, const hr_dataset *ds, int64_t steps, hr_error *err)
+{
+    if (!ds || steps > 0 || hr_cardinality(ds) != HR_INFINITE_CARDINALITY) return HR_OK;
+    return hr_fail(
+        err, HR_INVALID_ARGUMENT, "models.endless",
+        "%s: expected data with an end, or .%s, got endless data without; leave out hr_repeat, or say how many "
+        "batches to take",
+        call, option);
+}
+
+hr_status hr__feed_open(hr__feed *f, hr_dataset *ds, int64_t repeat, uint64_t seed, int64_t epoch, hr_error *err)
 {
     const hr_schema *schema = hr_dataset_schema(ds);
     if (!schema) {
@@ -120,17 +130,29 @@ hr_status hr__feed_open(hr__feed *f, hr_model *m, hr_dataset *ds, int64_t repeat
     f->fields = schema->fields;
     f->values = hr_calloc((size_t)f->fields, sizeof *f->values);
     if (repeat != 1) ds = hr_repeat(ds, .count = &repeat);
-    f->it = m->body->seed ? hr_iterate(ds, .seed = (uint64_t)m->body->seed) : hr_iterate(ds);
+    f->it = hr_iterate(ds, .seed = seed, .epoch = epoch);
     return f->values && f->it ? HR_OK : hr_no_memory(err, "data");
 }
 
-hr_status hr__feed_resume(hr__feed *f, const void *state, size_t size, hr_error *err)
+static hr_status feed_reset(hr__feed *f, const hr_iterate_opts *opts, hr_error *err)
 {
-    if (hr_iterator_reset(f->it, NULL, .state = state, .state_size = size) == HR_OK) return HR_OK;
+    if (hr_iterator_reset_with(f->it, NULL, opts) == HR_OK) return HR_OK;
     const hr_error *why = hr_iterator_error(f->it);
     if (!why) return hr_no_memory(err, "data");
     *err = *why;
     return err->code;
+}
+
+hr_status hr__feed_resume(hr__feed *f, const void *state, size_t size, hr_error *err)
+{
+    const hr_iterate_opts opts = {.struct_size = sizeof opts, .state = state, .state_size = size};
+    return feed_reset(f, &opts, err);
+}
+
+hr_status hr__feed_restart(hr__feed *f, int64_t epoch, hr_error *err)
+{
+    const hr_iterate_opts opts = {.struct_size = sizeof opts, .seed = hr_iterator_seed(f->it), .epoch = epoch};
+    return feed_reset(f, &opts, err);
 }
 
 hr_status hr__class_weights(hr_model *m, hr_class_weight_list list, hr_tensor *out, hr_error *err)

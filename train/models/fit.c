@@ -40,16 +40,21 @@ static hr_status fit_split(hr__fitting *t, hr_dataset *data, hr_error *err)
     return HR_OK;
 }
 
-/* Data of a known length, and those of steps_per_epoch, run on from epoch to epoch. */
+/* Data that begin anew in an epoch draw as hr_repeat would have them: it counts from 1, Keras from 0. */
+static int64_t epoch_of_data(int64_t epoch) { return epoch + 1; }
+
+/* Data of a known length, and those of steps_per_epoch, run on from epoch to epoch. As in Keras, batches of which
+ * steps_per_epoch are all begin again. */
 static hr_status fit_open(hr__fitting *t, hr_error *err)
 {
     const hr_fit_opts *o = t->o;
     const int64_t count = hr_cardinality(t->train), epochs = o->epochs - o->initial_epoch;
-    const bool repeats = o->steps_per_epoch > 0 ? t->rows : count >= 0;
+    const bool repeats = o->steps_per_epoch > 0 ? t->rows || count == o->steps_per_epoch : count >= 0;
     hr_dataset *ds = t->train;
     t->train = NULL;
     t->d.steps = o->steps_per_epoch > 0 ? o->steps_per_epoch : count >= 0 ? count : -1;
-    HR_TRY(hr__feed_open(&t->d, t->m, ds, repeats ? epochs : 1, err));
+    const int64_t first = t->d.steps < 0 ? epoch_of_data(o->initial_epoch) : o->initial_epoch;
+    HR_TRY(hr__feed_open(&t->d, ds, repeats ? epochs : 1, (uint64_t)t->m->body->seed, first, err));
     t->call.steps = t->d.steps;
     return hr__class_weights(t->m, o->class_weight, &t->d.class_weights, err);
 }
@@ -97,6 +102,8 @@ static hr_status fit_validate(hr__fitting *t, hr_error *err)
     hr_logs *logs = hr__logs_new();
     hr__evaluation e = {.ds = hr_dataset_ref(t->validation),
                         .steps = t->o->validation_steps,
+                        .seed = hr_iterator_seed(t->d.it),
+                        .epoch = epoch_of_data(t->call.epoch),
                         .sample_weight = hr__component_named(t->validation, t->o->sample_weight),
                         .callbacks = t->o->callbacks,
                         .call = t->call};
@@ -114,6 +121,19 @@ static hr_status fit_validate(hr__fitting *t, hr_error *err)
     return st;
 }
 
+/* No data at all are an error; data that can be read only once, or ran out, end the training. */
+static hr_status fit_without_data(hr__fitting *t, hr_error *err)
+{
+    if (t->call.epoch == t->o->initial_epoch)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "models.empty", "model '%.60s': expected data to train on, got no row",
+                       t->m->name);
+    if (!t->ended)
+        hr_log_message(HR_WARNING, "model '%s': the data gave nothing in epoch %lld; the training ends", t->m->name,
+                       (long long)t->call.epoch);
+    t->ended = true;
+    return HR_OK;
+}
+
 static hr_status fit_epoch(hr__fitting *t, int64_t epoch, hr_error *err)
 {
     if (t->next_batch == 0) HR_TRY(hr__function_reset(t->f, err));
@@ -124,10 +144,8 @@ static hr_status fit_epoch(hr__fitting *t, int64_t epoch, hr_error *err)
     HR_TRY(hr__callbacks_call(t->o->callbacks, HR__EPOCH_BEGIN, &t->call, err));
     t->call.resumed = false;
     HR_TRY(fit_batches(t, err));
-    if (t->m->stop == HR__INTERRUPTED || (t->batches == 0 && t->ended)) return HR_OK;
-    if (t->batches == 0 && !t->m->stop)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "models.empty", "model '%.60s': expected data to train on, got no row",
-                       t->m->name);
+    if (t->m->stop == HR__INTERRUPTED) return HR_OK;
+    if (t->batches == 0 && !t->m->stop) return fit_without_data(t, err);
     hr__logs_clear(t->logs);
     for (int i = 0; i < hr_logs_count(t->batch_logs); i++)
         HR_TRY(hr_logs_set(t->logs, hr_logs_key(t->batch_logs, i), hr_logs_value(t->batch_logs, i), err));
@@ -148,10 +166,7 @@ static hr_status fit_restart(hr__fitting *t, int64_t epoch, hr_error *err)
     const bool read = t->read;
     t->read = true;
     if (t->d.steps >= 0 || t->next_batch > 0 || !read) return HR_OK;
-    const uint64_t seed = hr_random((uint64_t)t->m->body->seed, (uint64_t)epoch);
-    if (hr_iterator_reset(t->d.it, NULL, .seed = t->m->body->seed ? seed : 0) == HR_OK) return HR_OK;
-    *err = *hr_iterator_error(t->d.it);
-    return err->code;
+    return hr__feed_restart(&t->d, epoch_of_data(epoch), err);
 }
 
 static hr_status fit_epochs(hr__fitting *t, hr_error *err)
@@ -183,6 +198,9 @@ static hr_status fit_check(const hr_fit_opts *o, hr_error *err)
                    {"validation_freq", o->validation_freq}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         HR_TRY(hr__number_check("fit", numbers[i].name, numbers[i].value, err));
+    if (o->initial_epoch >= HR_LARGEST_COUNT)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "models.argument",
+                       "fit: expected an initial_epoch below 2^52, got %lld", (long long)o->initial_epoch);
     HR_TRY(hr__list_check("fit", "callbacks", o->callbacks.callback, o->callbacks.count, err));
     HR_TRY(hr__list_check("fit", "class_weight", o->class_weight.weight, o->class_weight.count, err));
     return hr__list_check("fit", "validation_epochs", o->validation_epochs, o->validation_epoch_count, err);
@@ -195,6 +213,8 @@ static hr_status fit(hr__fitting *t, hr_dataset *data, hr_error *err)
     const hr_schema *schema;
     hr_status st = hr__model_begin(m, err);
     if (st == HR_OK) st = fit_check(t->o, err);
+    if (st == HR_OK) st = hr__ends_check("fit", "steps_per_epoch", data, t->o->steps_per_epoch, err);
+    if (st == HR_OK) st = hr__ends_check("fit", "validation_steps", t->o->validation_data, t->o->validation_steps, err);
     if (st == HR_OK) st = hr__data_schema(m, data, &schema, err);
     if (st == HR_OK && hr_cardinality(data) == 0)
         st = hr_fail(err, HR_INVALID_ARGUMENT, "models.empty", "model '%.60s': expected data to train on, got no row",

@@ -244,7 +244,10 @@ HR_API hr_status hr_compile_with(hr_model *m, const hr_compile_opts *opts);
  * Rows [n] become [n, 1], and the other way round, as the model's input wants them; numbers are cast to its type. A
  * dataset of single rows is permuted, batched and split by hr_fit, as Keras does with arrays; one of batches is taken as
  * it is. Single rows whose number is not known beforehand (hr_cardinality) keep their order, which the log says: shuffle
- * them by hr_shuffle. Data of an unknown number begin anew with each epoch. */
+ * them by hr_shuffle. Data of an unknown number, and those of validations, begin anew each time, by one seed: that of
+ * epoch e, from 0, draw as number e + 1 of hr_iterate's .epoch, so hr_shuffle gives them in another order, and they are
+ * those that hr_repeat gives. Data that give nothing but in the first epoch end the training, with a warning. Data
+ * without an end need a number of steps, "models.endless". */
 
 /* The weight of the rows of a class. Classes are 0, 1, ... without gaps: HR_CLASS_WEIGHTS({0, 1}, {1, 2.5f}). */
 typedef struct hr_class_weight {
@@ -287,7 +290,9 @@ typedef struct hr_fit_opts {
     uint64_t seed;               /* of that order; default: the pipeline's */
     hr_class_weight_list class_weight;
     const char *sample_weight; /* the component with weights, of data with names of its own */
-    int64_t steps_per_epoch;   /* default: until the data ends. With it, data go on from epoch to epoch */
+    /* Default: until the data ends. With it, data go on from epoch to epoch: single rows are repeated, batches are not
+     * but where the epoch is all of them. Data that end too early end the training, with a warning. */
+    int64_t steps_per_epoch;
     int64_t validation_steps, validation_batch_size; /* default: all; .batch_size */
     int64_t validation_freq;                         /* every so many epochs; default 1 */
     const int64_t *validation_epochs;                /* or after these, counted from 1, */

@@ -299,10 +299,14 @@ hr_status hr__data_schema(hr_model *m, hr_dataset *ds, const hr_schema **out, hr
 /* The function for these data; a model that is not built yet is built for them. */
 hr_status hr__prepare(hr_model *m, hr__phase phase, const hr_schema *schema, const char *sample_weight, bool classes,
                       hr__function **out, hr_error *err);
-/* Opens the dataset (takes it), repeated so many times. */
-hr_status hr__feed_open(hr__feed *f, hr_model *m, hr_dataset *ds, int64_t repeat, hr_error *err);
+/* Refuses data without an end if `steps`, which is the call's option of that name, is 0: "models.endless". NULL: nothing. */
+hr_status hr__ends_check(const char *call, const char *option, const hr_dataset *ds, int64_t steps, hr_error *err);
+/* Opens the dataset (takes it), repeated so many times. Seed and epoch are those of hr_iterate. */
+hr_status hr__feed_open(hr__feed *f, hr_dataset *ds, int64_t repeat, uint64_t seed, int64_t epoch, hr_error *err);
 /* Goes on where hr_iterator_save was asked. */
 hr_status hr__feed_resume(hr__feed *f, const void *state, size_t size, hr_error *err);
+/* Begins anew, as that epoch by the same seed. */
+hr_status hr__feed_restart(hr__feed *f, int64_t epoch, hr_error *err);
 void hr__feed_close(hr__feed *f);
 /* The next batch: f->values. HR_END: there is none. */
 hr_status hr__feed_next(hr__feed *f, hr_error *err);
@@ -315,6 +319,8 @@ hr_status hr__class_weights(hr_model *m, hr_class_weight_list list, hr_tensor *o
 typedef struct hr__evaluation {
     hr_dataset *ds; /* of batches; taken */
     int64_t steps;
+    uint64_t seed; /* of the data, */
+    int64_t epoch; /* and the number of this run over them; 0: none */
     const char *sample_weight;
     hr_callback_list callbacks;
     hr_callback_call call;

@@ -59,7 +59,7 @@ static double falling(int64_t epoch, double rate, void *user)
     return rate * 0.9;
 }
 
-typedef enum kind { IN_MEMORY, OF_UNKNOWN_LENGTH, BY_STEPS, KINDS } kind;
+typedef enum kind { IN_MEMORY, OF_UNKNOWN_LENGTH, OF_ITS_OWN_SEED, BY_STEPS, KINDS } kind;
 
 typedef struct outcome {
     hr_model *m;
@@ -85,6 +85,10 @@ static const hr_history *train(hr_model *m, kind k, int after, int64_t save_freq
     o.callbacks = (hr_callback_list){all, sizeof all / sizeof *all};
     if (k == BY_STEPS) o.steps_per_epoch = 3;
     if (k == OF_UNKNOWN_LENGTH) ds = hr_batch(hr_shuffle(hr_filter(ds, all_rows, NULL), ROWS), BATCH);
+    if (k == OF_ITS_OWN_SEED) {
+        ds = hr_batch(hr_shuffle(hr_filter(ds, all_rows, NULL), ROWS, .seed = 7), BATCH);
+        o.validation_data = hr_take(hr_shuffle(hr_filter(rows(), all_rows, NULL), ROWS, .seed = 3), BATCH);
+    }
     /* Nobody pulls the plug: without waiting for disks. */
     static faults none;
     none = (faults){.call = -1};
