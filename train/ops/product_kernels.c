@@ -3,6 +3,7 @@
 #include "train/ops/bfloat16.h"
 #include "train/ops/products.h"
 #include "train/ops/tiles.h"
+#include <string.h>
 #include <tgmath.h>
 
 /* ---- OpenBLAS: every block packs b again, so these are large, and few ---- */
@@ -75,24 +76,96 @@ static void rows_of_type(const hr__product *p, int64_t first, int64_t last)
 
 static const hr__product_kernel loops = {.name = "loops", .takes = is_any, .tile = 1, .run = rows_of_type};
 
-/* ---- floats in tiles of registers (tiles.h): b is packed once for all blocks, if it stays in the cache ---- */
+/* ---- floats in tiles of registers (tiles.h), if b stays in the cache ---- */
 
-enum { MIN_ROWS = 24, MIN_COLUMNS = 16, MAX_VALUES = 1 << 18 /* of b */ };
+enum {
+    MIN_ROWS = 24,
+    MIN_COLUMNS = 16,
+    MAX_VALUES = 1 << 18, /* of b */
+    SMALL = 1000000,      /* products of numbers, up to which OpenBLAS has kernels that pack nothing either */
+};
 
-static bool fits_tiles(const hr__product *p)
+static bool fits_registers(const hr__product *p)
 {
-    return p->dtype == HR_FLOAT && !p->ta && p->alone && p->m >= MIN_ROWS && p->n >= MIN_COLUMNS &&
-           p->k <= MAX_VALUES / p->n && hr__tiles()->width >= MIN_COLUMNS;
+    return p->dtype == HR_FLOAT && p->alone && p->n >= MIN_COLUMNS && p->k <= MAX_VALUES / p->n &&
+           hr__tiles()->width >= MIN_COLUMNS;
 }
 
-static hr_status tiles_memory(const hr__product *p, int64_t *bytes, hr_error *err)
+/* Both matrices are read where they lie; but of the last columns, fewer than the narrowest tile has, b is packed. Deep
+ * products of a turned a, whose values lie far apart, are left to OpenBLAS. */
+enum { MIN_DEPTH = 16, MAX_DEPTH = 1024, ALL = 1 << 30 };
+
+static bool fits_direct(const hr__product *p)
+{
+    return fits_registers(p) && !p->tb && p->k >= MIN_DEPTH && (!p->ta || p->k <= MAX_DEPTH) &&
+           p->m > SMALL / (p->n * p->k);
+}
+
+static int64_t narrowest(void) { return hr__tiles()[HR__TILE_WIDTHS - 1].width; }
+
+static hr_status direct_memory(const hr__product *p, int64_t *bytes, hr_error *err)
+{
+    (void)err; /* b is small */
+    *bytes = p->n % narrowest() ? p->k * narrowest() * (int64_t)sizeof(float) : 0;
+    return HR_OK;
+}
+
+static void direct_pack(const hr__product *p, int64_t column)
+{
+    const int64_t last = p->n - p->n % narrowest();
+    (void)column; /* 0 */
+    if (last < p->n) hr__panel_pack(p->b, p->b_row, p->b_column, p->k, p->n, last, p->packed);
+}
+
+/* The widest tile that columns fill, else the narrowest. */
+static const hr__tile *direct_tile(int64_t columns)
+{
+    const hr__tile *all = hr__tiles();
+    int i = 0;
+    while (i < HR__TILE_WIDTHS - 1 && all[i].width > columns) i++;
+    return &all[i];
+}
+
+static void direct_run(const hr__product *p, int64_t first, int64_t last)
+{
+    float beside[HR__TILE_ROWS * HR__TILE_MAX_WIDTH];
+    const hr__tile *tile;
+    for (int64_t column = 0; column < p->n; column += tile->width) {
+        tile = direct_tile(p->n - column);
+        const int64_t width = tile->width, there = p->n - column < width ? p->n - column : width;
+        const float *b = there < width ? p->packed : (const float *)p->b + column;
+        for (int64_t row = first; row < last; row += HR__TILE_ROWS) {
+            const int64_t rows = last - row < HR__TILE_ROWS ? last - row : HR__TILE_ROWS;
+            float *out = (float *)p->out + row * p->n + column;
+            tile->direct[rows - 1]((const float *)p->a + row * p->a_row, p->a_column, p->a_row, b,
+                                   there < width ? width : p->b_row, p->k, there < width ? beside : out,
+                                   there < width ? width : p->n);
+            for (int64_t r = 0; there < width && r < rows; r++)
+                memcpy(out + r * p->n, beside + r * width, (size_t)there * sizeof *out);
+        }
+    }
+}
+
+static const hr__product_kernel direct = {.name = "tiles",
+                                          .takes = fits_direct,
+                                          .block = HR__TILE_ROWS,
+                                          .tile = HR__TILE_ROWS,
+                                          .columns = ALL,
+                                          .memory = direct_memory,
+                                          .pack = direct_pack,
+                                          .run = direct_run};
+
+/* A turned b is packed once for all blocks. */
+static bool fits_panels(const hr__product *p) { return fits_registers(p) && !p->ta && p->m >= MIN_ROWS; }
+
+static hr_status panels_memory(const hr__product *p, int64_t *bytes, hr_error *err)
 {
     (void)err; /* b is small */
     *bytes = p->k * hr__panels_width(p->n) * (int64_t)sizeof(float);
     return HR_OK;
 }
 
-static void tiles_pack(const hr__product *p, int64_t column)
+static void panels_pack(const hr__product *p, int64_t column)
 {
     float *packed = p->packed;
     const int64_t end = column + HR__TILE_MAX_WIDTH < p->n ? column + HR__TILE_MAX_WIDTH : p->n;
@@ -100,20 +173,20 @@ static void tiles_pack(const hr__product *p, int64_t column)
         column += hr__panel_pack(p->b, p->b_row, p->b_column, p->k, p->n, column, packed + column * p->k);
 }
 
-static void tiles_run(const hr__product *p, int64_t first, int64_t last)
+static void panels_run(const hr__product *p, int64_t first, int64_t last)
 {
     hr__panels_product((const float *)p->a + first * p->a_row, p->a_row, last - first, p->k, p->packed, p->n,
                        (float *)p->out + first * p->n);
 }
 
-static const hr__product_kernel tiles = {.name = "tiles",
-                                         .takes = fits_tiles,
-                                         .block = 12,
-                                         .tile = HR__TILE_ROWS,
-                                         .columns = HR__TILE_MAX_WIDTH,
-                                         .memory = tiles_memory,
-                                         .pack = tiles_pack,
-                                         .run = tiles_run};
+static const hr__product_kernel panels = {.name = "packed tiles",
+                                          .takes = fits_panels,
+                                          .block = 12,
+                                          .tile = HR__TILE_ROWS,
+                                          .columns = HR__TILE_MAX_WIDTH,
+                                          .memory = panels_memory,
+                                          .pack = panels_pack,
+                                          .run = panels_run};
 
 /* ---- floats that are rounded to bfloat16 (bfloat16.h) ----
  *
@@ -178,7 +251,7 @@ static const hr__product_kernel rounded = {.name = "bfloat16",
 
 /* ---- the list ---- */
 
-const hr__product_kernel *const hr__product_kernels[] = {&rounded,         &dots,  &tiles, &blas_of_floats,
+const hr__product_kernel *const hr__product_kernels[] = {&rounded,         &dots,  &direct, &panels, &blas_of_floats,
                                                          &blas_of_doubles, &loops, NULL};
 
 const hr__product_kernel *hr__product_kernel_for(const hr__product *p)

@@ -105,6 +105,7 @@ static hr_status pack(hr_kernel *k, blocks *b, hr_error *err)
     int64_t bytes;
     if (!kernel->pack) return HR_OK;
     HR_TRY(kernel->memory(&b->p, &b->bytes, err));
+    if (b->bytes == 0) return HR_OK;
     HR_TRY(hr_dim_mul(b->bytes, b->products, &bytes, err));
     HR_TRY(hr_kernel_array(k, bytes, 1, "a packed matrix", &b->p.packed, err));
     b->parts = (b->p.n + kernel->columns - 1) / kernel->columns;

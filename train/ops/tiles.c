@@ -58,10 +58,11 @@
             for (int c = 0; c < (VECTORS); c++) *(V *)(out + WIDTH * r + LANES * c) = sum[r][c];                       \
     }
 
-#define TILE_TURNED(NAME, TARGET, V, VECTORS, ROWS)                                                                    \
-    TARGET static void NAME(const float *a, int64_t a_row, const float *b, int64_t b_row, int64_t count, float *out)   \
+#define TILE_DIRECT(NAME, TARGET, V, VECTORS, ROWS)                                                                    \
+    TARGET static void NAME(const float *a, int64_t a_row, int64_t a_step, const float *b, int64_t b_row,              \
+                            int64_t count, float *out, int64_t out_row)                                                \
     {                                                                                                                  \
-        enum { LANES = sizeof(V) / sizeof(float), WIDTH = LANES * (VECTORS) };                                         \
+        enum { LANES = sizeof(V) / sizeof(float) };                                                                    \
         V sum[ROWS][VECTORS];                                                                                          \
         for (int r = 0; r < (ROWS); r++)                                                                               \
             for (int c = 0; c < (VECTORS); c++) sum[r][c] = (V){0};                                                    \
@@ -69,12 +70,12 @@
             V f[VECTORS];                                                                                              \
             for (int c = 0; c < (VECTORS); c++) f[c] = *(const V *)(b + LANES * c);                                    \
             for (int r = 0; r < (ROWS); r++) {                                                                         \
-                const V x = EVERYWHERE(V, a[r]);                                                                       \
+                const V x = EVERYWHERE(V, a[r * a_step]);                                                              \
                 for (int c = 0; c < (VECTORS); c++) sum[r][c] += x * f[c];                                             \
             }                                                                                                          \
         }                                                                                                              \
         for (int r = 0; r < (ROWS); r++)                                                                               \
-            for (int c = 0; c < (VECTORS); c++) *(V *)(out + WIDTH * r + LANES * c) = sum[r][c];                       \
+            for (int c = 0; c < (VECTORS); c++) *(V *)(out + out_row * r + LANES * c) = sum[r][c];                     \
     }
 
 #define TILE_SUMS(NAME, TARGET, V, VECTORS)                                                                            \
@@ -95,12 +96,12 @@
 
 #define TILE(NAME, TARGET, V, VECTORS)                                                                                 \
     TILE_ROWS(NAME##_rows, TARGET, V, VECTORS)                                                                         \
-    TILE_TURNED(NAME##_turned_1, TARGET, V, VECTORS, 1)                                                                \
-    TILE_TURNED(NAME##_turned_2, TARGET, V, VECTORS, 2)                                                                \
-    TILE_TURNED(NAME##_turned_3, TARGET, V, VECTORS, 3)                                                                \
-    TILE_TURNED(NAME##_turned_4, TARGET, V, VECTORS, 4)                                                                \
-    TILE_TURNED(NAME##_turned_5, TARGET, V, VECTORS, 5)                                                                \
-    TILE_TURNED(NAME##_turned_6, TARGET, V, VECTORS, 6)                                                                \
+    TILE_DIRECT(NAME##_direct_1, TARGET, V, VECTORS, 1)                                                                \
+    TILE_DIRECT(NAME##_direct_2, TARGET, V, VECTORS, 2)                                                                \
+    TILE_DIRECT(NAME##_direct_3, TARGET, V, VECTORS, 3)                                                                \
+    TILE_DIRECT(NAME##_direct_4, TARGET, V, VECTORS, 4)                                                                \
+    TILE_DIRECT(NAME##_direct_5, TARGET, V, VECTORS, 5)                                                                \
+    TILE_DIRECT(NAME##_direct_6, TARGET, V, VECTORS, 6)                                                                \
     TILE_SUMS(NAME##_sums, TARGET, V, VECTORS)                                                                         \
     TILE_OUTER(NAME##_outer_6, TARGET, V, VECTORS, HR__TILE_ROWS)                                                      \
     TILE_OUTER(NAME##_outer_2, TARGET, V, VECTORS, 2)                                                                  \
@@ -109,8 +110,8 @@
     {                                                                                                                  \
         .width = sizeof(V) / sizeof(float) * (VECTORS), .rows = NAME##_rows,                                           \
         .outer = {NAME##_outer_6, NAME##_outer_2, NAME##_outer_1}, .sums = NAME##_sums,                                \
-        .turned = {NAME##_turned_1, NAME##_turned_2, NAME##_turned_3,                                                  \
-                   NAME##_turned_4, NAME##_turned_5, NAME##_turned_6},                                                 \
+        .direct = {NAME##_direct_1, NAME##_direct_2, NAME##_direct_3,                                                  \
+                   NAME##_direct_4, NAME##_direct_5, NAME##_direct_6},                                                 \
     }
 
 /* ---- of processors ---- */

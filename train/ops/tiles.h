@@ -20,9 +20,9 @@ typedef void hr__tile_rows_fn(const float *const *a, const float *const *b, int6
                               float *const *out, bool add);
 /* out[r * width + c] += the sum over i < count of a[i][r] * b[i][c]. */
 typedef void hr__tile_outer_fn(const float *const *a, const float *const *b, int64_t count, float *out);
-/* out[r * width + c] = the sum over i < count of a[i * a_row + r] * b[i * b_row + c]. */
-typedef void hr__tile_turned_fn(const float *a, int64_t a_row, const float *b, int64_t b_row, int64_t count,
-                                float *out);
+/* out[r * out_row + c] = the sum over i < count of a[i * a_row + r * a_step] * b[i * b_row + c]. */
+typedef void hr__tile_direct_fn(const float *a, int64_t a_row, int64_t a_step, const float *b, int64_t b_row,
+                                int64_t count, float *out, int64_t out_row);
 /* out[i * out_row + c] = the sum over begin[i] <= j < begin[i + 1] of from[at[j] * from_row + c], in that order, for each
  * i < count; `add`: added to what is there. */
 typedef void hr__tile_sums_fn(const float *from, int64_t from_row, const int32_t *at, const int32_t *begin,
@@ -33,7 +33,7 @@ typedef struct hr__tile {
     int64_t width;
     hr__tile_rows_fn *rows;
     hr__tile_outer_fn *outer[3];               /* of HR__TILE_ROWS rows, of 2, of 1 */
-    hr__tile_turned_fn *turned[HR__TILE_ROWS]; /* of 1 row, of 2, ... */
+    hr__tile_direct_fn *direct[HR__TILE_ROWS]; /* of 1 row, of 2, ... */
     hr__tile_sums_fn *sums;
 } hr__tile;
 

@@ -121,7 +121,7 @@ static void leaf_multiply(const backward *b, const float *factors, int64_t depth
     const int64_t width = b->tile->width, pieces = (depth + SIX - 1) / SIX;
     for (int64_t q = 0; q < pieces; q++) {
         const int64_t r = depth * q / pieces, end = depth * (q + 1) / pieces;
-        b->tile->turned[end - r - 1](factors + r, depth, sums, width, count, out + r * width);
+        b->tile->direct[end - r - 1](factors + r, depth, 1, sums, width, count, out + r * width, width);
     }
 }
 

@@ -233,7 +233,7 @@ static void forward_few(int64_t first, int64_t last, void *user)
         for (int64_t m = 0; m < y->rows; m += SIX) {
             const int64_t six = y->rows - m < SIX ? y->rows - m : SIX;
             const float *rows = f->turned + m * y->inner;
-            if (there == width) f->tile->turned[six - 1](rows, six, weights, units, y->inner, sums);
+            if (there == width) f->tile->direct[six - 1](rows, six, 1, weights, units, y->inner, sums, width);
             for (int64_t r = 0; r < six && there < width; r++)
                 for (int64_t c = 0; c < there; c++) {
                     float sum = 0;
