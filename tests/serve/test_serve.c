@@ -556,7 +556,7 @@ static void a_version_that_fails_to_load_is_tried_when_it_changes(void **state)
 
 static void write_config(const char *name, const char *policy, const char *labels)
 {
-    char folder[4096], text[6000];
+    char folder[4096], text[12000];
     assert_non_null(getcwd(folder, sizeof folder));
     snprintf(text, sizeof text,
              "model_config_list { config { name: \"%s\" base_path: \"%s/adder\" model_platform: \"adder\" "

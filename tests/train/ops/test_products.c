@@ -167,9 +167,9 @@ static void bfloat16_ends_at_the_smallest_number(void **state)
     static const float less[] = {0.25F, 0.5F, 0.625F, 0.75F, 1, 1.25F};
     enum { COUNT = sizeof less / sizeof *less };
     float a[COUNT][2], b[2] = {-0x1p-75F, 0x1p-63F};
+    for (int i = 0; i < COUNT; i++) a[i][0] = less[i] * 0x1p-75F, a[i][1] = 0x1p-63F;
     bfloat16_case c = {
         .in = {hr_tensor_of(HR_FLOAT, HR_SHAPE(1, COUNT, 2), a), hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 2, 1), b)}};
-    for (int i = 0; i < COUNT; i++) a[i][0] = less[i] * 0x1p-75F, a[i][1] = 0x1p-63F;
     for (int i = 0; i < 2; i++) {
         hr_tensor out = bfloat16_product(&c, i == 0 ? ~0U : 0, 0, "none");
         const float *got = out.data;
