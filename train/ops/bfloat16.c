@@ -1,6 +1,7 @@
 /* See bfloat16.h. */
 #include "train/ops/bfloat16.h"
 #include "base/cpu.h"
+#include "train/ops/tiles.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -92,10 +93,12 @@ typedef struct pairs_kind {
     hr__pairs_tile tile[MORE_WIDTHS]; /* the widest first; products take one of WIDTHS */
     void (*along)(const float *from, int64_t count, uint32_t *to);
     void (*across)(const float *a, const float *b, int64_t columns, uint32_t *to); /* `b` NULL: zeros */
+    /* Word p * to_row + n: pair p of row n, LANES of each. NULL: one by one. */
+    void (*turned)(const float *from, int64_t from_row, uint32_t *to, int64_t to_row);
 } pairs_kind;
 
 static const pairs_kind plain = {
-    {{64, plain_64}, {32, plain_32}, {16, plain_16}, {8, plain_8}, {4, plain_4}}, plain_along, plain_across};
+    {{64, plain_64}, {32, plain_32}, {16, plain_16}, {8, plain_8}, {4, plain_4}}, plain_along, plain_across, NULL};
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -150,7 +153,14 @@ FAST static void fast_across(const float *a, const float *b, int64_t columns, ui
     }
 }
 
-static const pairs_kind fast = {{{64, fast_64}, {32, fast_32}, {16, fast_16}}, fast_along, fast_across};
+FAST static void fast_turned(const float *from, int64_t from_row, uint32_t *to, int64_t to_row)
+{
+    uint32_t rows[LANES * LANES];
+    for (int r = 0; r < LANES; r++) fast_along(from + r * from_row, 2 * LANES, rows + r * LANES);
+    hr__turn_16((const float *)(const void *)rows, LANES, (float *)(void *)to, to_row);
+}
+
+static const pairs_kind fast = {{{64, fast_64}, {32, fast_32}, {16, fast_16}}, fast_along, fast_across, fast_turned};
 
 bool hr__pairs_are_fast(void) { return hr__cpu_has(HR__AVX512 | HR__AVX512_BF16); }
 static const pairs_kind *pairs(void) { return hr__pairs_are_fast() ? &fast : &plain; }
@@ -198,16 +208,18 @@ int64_t hr__pairs_panels_size(int64_t rows, int64_t columns)
 void hr__pairs_panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, int64_t there, int64_t width,
                           uint32_t *to)
 {
-    enum { SOME = 128 }; /* rows whose pairs are made at once, where rows lie together */
-    uint32_t some[SOME / 2];
+    const pairs_kind *kind = pairs();
+    uint32_t some[LANES];
     if (there < width) memset(to, 0, (size_t)(hr__pairs_of(rows) * width) * sizeof *to);
     if (step == 1) hr__pairs_across(b, row, rows, there, to, width);
-    for (int64_t k = 0; step != 1 && k < rows; k += SOME) {
-        const int64_t count = rows - k < SOME ? rows - k : SOME;
-        uint32_t *first = to + k / 2 * width;
-        for (int64_t n = 0; n < there; n++) {
-            hr__pairs_along(b + n * step + k, count, some);
-            for (int64_t p = 0; p < hr__pairs_of(count); p++) first[p * width + n] = some[p];
+    for (int64_t k = 0; step != 1 && k < rows; k += 2 * LANES, to += LANES * width) {
+        const int64_t count = rows - k < 2 * LANES ? rows - k : 2 * LANES;
+        int64_t n = 0;
+        for (; kind->turned && count == 2 * LANES && there - n >= LANES; n += LANES)
+            kind->turned(b + n * step + k, step, to + n, width);
+        for (; n < there; n++) {
+            kind->along(b + n * step + k, count, some);
+            for (int64_t p = 0; p < hr__pairs_of(count); p++) to[p * width + n] = some[p];
         }
     }
 }

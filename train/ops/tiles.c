@@ -159,8 +159,7 @@ static const hr__tile avx512[HR__TILE_WIDTHS] = {TILE_OF(avx512_64, lanes_16, 4)
 #define LOW_8(l) ((l)&8 ? 16 + (l)-8 : (l))
 #define HIGH_8(l) ((l)&8 ? 16 + (l) : (l) + 8)
 
-/* to[c * to_row + r] = from[r * from_row + c], 16 rows and columns of each. */
-AVX512 static void avx512_turn(const float *from, int64_t from_row, float *to, int64_t to_row)
+AVX512 void hr__turn_16(const float *from, int64_t from_row, float *to, int64_t to_row)
 {
     lanes_16 v[16];
     for (int r = 0; r < 16; r++) v[r] = *(const lanes_16 *)(from + r * from_row);
@@ -217,7 +216,7 @@ int64_t hr__panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, 
         int64_t n = 0;
 #ifdef __x86_64__
         for (; row == 1 && rows - k >= SOME && there - n >= SOME && hr__cpu_has(HR__AVX512); n += SOME)
-            avx512_turn(from + n * step + k, step, to + k * width + n, width);
+            hr__turn_16(from + n * step + k, step, to + k * width + n, width);
 #endif
         for (; n < there; n++)
             for (int64_t i = k; i < k + SOME && i < rows; i++) to[i * width + n] = from[n * step + i * row];

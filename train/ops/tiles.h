@@ -52,6 +52,10 @@ int64_t hr__panels_width(int64_t columns);
  * panel's width. */
 int64_t hr__panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, int64_t columns, int64_t column,
                        float *to);
+#ifdef __x86_64__
+/* to[c * to_row + r] = from[r * from_row + c], 16 rows and columns of each, any bits. For processors with AVX-512. */
+void hr__turn_16(const float *from, int64_t from_row, float *to, int64_t to_row);
+#endif
 /* Rows of a matrix, `inner` values each, times packed panels: out [rows, columns]. `a_row`: from row to row. */
 void hr__panels_product(const float *a, int64_t a_row, int64_t rows, int64_t inner, const float *panels,
                         int64_t columns, float *out);
