@@ -82,7 +82,6 @@ enum {
     MIN_ROWS = 24,
     MIN_COLUMNS = 16,
     MAX_VALUES = 1 << 18, /* of b */
-    SMALL = 1000000,      /* products of numbers, up to which OpenBLAS has kernels that pack nothing either */
 };
 
 static bool fits_registers(const hr__product *p)
@@ -91,14 +90,14 @@ static bool fits_registers(const hr__product *p)
            hr__tiles()->width >= MIN_COLUMNS;
 }
 
-/* Both matrices are read where they lie; but of the last columns, fewer than the narrowest tile has, b is packed. Deep
- * products of a turned a, whose values lie far apart, are left to OpenBLAS. */
-enum { MIN_DEPTH = 16, MAX_DEPTH = 1024, ALL = 1 << 30 };
+/* A turned a, as of gradients of weights: both matrices are read where they lie; but of the last columns, fewer than the
+ * narrowest tile has, b is packed. Shallow products wait for memory, which OpenBLAS reads in a better order, and in deep
+ * ones the values of a lie too far apart. */
+enum { MIN_DEPTH = 128, MAX_DEPTH = 1024, ALL = 1 << 30 };
 
 static bool fits_direct(const hr__product *p)
 {
-    return fits_registers(p) && !p->tb && p->k >= MIN_DEPTH && (!p->ta || p->k <= MAX_DEPTH) &&
-           p->m > SMALL / (p->n * p->k);
+    return fits_registers(p) && p->ta && !p->tb && p->m >= MIN_ROWS && p->k >= MIN_DEPTH && p->k <= MAX_DEPTH;
 }
 
 static int64_t narrowest(void) { return hr__tiles()[HR__TILE_WIDTHS - 1].width; }
@@ -146,7 +145,7 @@ static void direct_run(const hr__product *p, int64_t first, int64_t last)
     }
 }
 
-static const hr__product_kernel direct = {.name = "tiles",
+static const hr__product_kernel direct = {.name = "tiles, turned",
                                           .takes = fits_direct,
                                           .block = HR__TILE_ROWS,
                                           .tile = HR__TILE_ROWS,
@@ -155,7 +154,7 @@ static const hr__product_kernel direct = {.name = "tiles",
                                           .pack = direct_pack,
                                           .run = direct_run};
 
-/* A turned b is packed once for all blocks. */
+/* b is packed once for all blocks. */
 static bool fits_panels(const hr__product *p) { return fits_registers(p) && !p->ta && p->m >= MIN_ROWS; }
 
 static hr_status panels_memory(const hr__product *p, int64_t *bytes, hr_error *err)
@@ -179,7 +178,7 @@ static void panels_run(const hr__product *p, int64_t first, int64_t last)
                        (float *)p->out + first * p->n);
 }
 
-static const hr__product_kernel panels = {.name = "packed tiles",
+static const hr__product_kernel panels = {.name = "tiles",
                                           .takes = fits_panels,
                                           .block = 12,
                                           .tile = HR__TILE_ROWS,

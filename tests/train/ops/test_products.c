@@ -50,8 +50,10 @@ static void compare_with_doubles(hr_products products, const unsigned *processor
     uint64_t key = 0;
     for (int trial = 0; trial < TRIALS; trial++) {
         const int64_t most = draw(&key, 8) ? 90 : 400;
-        const int64_t size[3] = {1 + draw(&key, (uint64_t)most), draw(&key, (uint64_t)most), 1 + draw(&key, 150)};
-        const bool ta = draw(&key, 4) == 0, tb = draw(&key, 2) == 0;
+        int64_t size[3] = {1 + draw(&key, (uint64_t)most), draw(&key, (uint64_t)most), 1 + draw(&key, 150)};
+        const bool of_weights = trial % 8 == 0; /* as gradients of them */
+        const bool ta = of_weights || draw(&key, 4) == 0, tb = !of_weights && draw(&key, 2) == 0;
+        if (of_weights) size[1] = 128 + draw(&key, 100);
         hr_tensor floats, doubles;
         run(size, ta, tb, HR_FLOAT, products, processors[trial % 3], &floats);
         run(size, ta, tb, HR_DOUBLE, products, ~0U, &doubles);
