@@ -4,7 +4,6 @@
 
 typedef struct matmul_state {
     bool ta, tb;
-    const hr__blas *blas; /* NULL: of whole numbers, which do without */
     bool fused;
     hr_epilogue epilogue;
 } matmul_state;
@@ -48,11 +47,10 @@ static hr_status matmul_shape(hr_infer *s, hr_error *err)
 
 static hr_status matmul_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
 {
-    (void)session;
+    (void)session, (void)err;
     matmul_state *st = state;
-    const hr_dtype dtype = hr_node_dtype(node);
     *st = (matmul_state){.ta = matmul_turns(node, 0), .tb = matmul_turns(node, 1)};
-    return dtype == HR_FLOAT || dtype == HR_DOUBLE ? hr__blas_load(&st->blas, err) : HR_OK;
+    return HR_OK;
 }
 
 static hr_status matmul_prepare_fused(hr_node node, hr_session *session, void *state, hr_error *err)
@@ -85,7 +83,6 @@ static hr_status matmul_compute(hr_kernel *k, hr_error *err)
                                    .ta = st->ta,
                                    .tb = st->tb,
                                    .conjugate = !matmul_is_one(k->node),
-                                   .blas = st->blas,
                                    .epilogue = st->fused ? &st->epilogue : NULL,
                                    .bias = st->fused ? k->input[2] : NULL};
     return hr__products_run(k, &products, err);

@@ -264,9 +264,10 @@ HR_API hr_node hr_add_n(const hr_node *values, int count);
 
 /* ---- matrices ---- */
 
-/* Products of float and double are computed by OpenBLAS, in blocks that run in parallel on the pool. OpenBLAS is loaded
- * when the first of them is planned (HR_UNAVAILABLE, "matmul.blas": it is not installed) and set to one thread. This
- * setting holds for the whole process: a program that calls OpenBLAS itself may set another number later. */
+/* Products of double, and of floats where neither matrix is small, are computed by OpenBLAS, in blocks that run in
+ * parallel on the pool. OpenBLAS is loaded when the first of them is computed (HR_UNAVAILABLE, "matmul.blas": it is not
+ * installed) and set to one thread. This setting holds for the whole process: a program that calls OpenBLAS itself may
+ * set another number later. */
 typedef struct hr_matmul_opts {
     size_t struct_size;
     const char *name;

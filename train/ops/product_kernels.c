@@ -23,8 +23,10 @@ BLAS(blas_f64, double, dgemm)
 static bool is_float(const hr__product *p) { return p->dtype == HR_FLOAT; }
 static bool is_double(const hr__product *p) { return p->dtype == HR_DOUBLE; }
 
-static const hr__product_kernel blas_of_floats = {.name = "OpenBLAS", .takes = is_float, .tile = 1, .run = blas_f32};
-static const hr__product_kernel blas_of_doubles = {.name = "OpenBLAS", .takes = is_double, .tile = 1, .run = blas_f64};
+static const hr__product_kernel blas_of_floats = {
+    .name = "OpenBLAS", .wants_blas = true, .takes = is_float, .tile = 1, .run = blas_f32};
+static const hr__product_kernel blas_of_doubles = {
+    .name = "OpenBLAS", .wants_blas = true, .takes = is_double, .tile = 1, .run = blas_f64};
 
 /* Width 1, of logits and linear models: sgemm would spend its time packing. */
 static bool is_vector(const hr__product *p) { return p->dtype == HR_FLOAT && p->n == 1; }
@@ -39,7 +41,37 @@ static void row_dots(const hr__product *p, int64_t first, int64_t last)
     hr__blas_end(alone);
 }
 
-static const hr__product_kernel dots = {.name = "dots", .takes = is_vector, .tile = 1, .run = row_dots};
+static const hr__product_kernel dots = {
+    .name = "dots", .wants_blas = true, .takes = is_vector, .tile = 1, .run = row_dots};
+
+/* Short vectors, of the last layers of networks, are not worth a call, nor a library. */
+static bool is_short_vector(const hr__product *p)
+{
+    enum { SHORT = 1024 };
+    return is_vector(p) && p->k <= SHORT && p->a_column == 1 && p->b_row == 1;
+}
+
+static float short_dot(const float *a, const float *b, int64_t count)
+{
+    enum { LANES = 16 };
+    float sum[LANES] = {0};
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        for (int j = 0; j < LANES; j++) sum[j] += a[i + j] * b[i + j];
+    for (; i < count; i++) sum[i % LANES] += a[i] * b[i];
+    for (int half = LANES / 2; half > 0; half /= 2)
+        for (int j = 0; j < half; j++) sum[j] += sum[j + half];
+    return sum[0];
+}
+
+static void short_dots(const hr__product *p, int64_t first, int64_t last)
+{
+    const float *a = p->a;
+    for (int64_t i = first; i < last; i++) ((float *)p->out)[i] = short_dot(a + i * p->a_row, p->b, p->k);
+}
+
+static const hr__product_kernel short_vectors = {
+    .name = "short dots", .takes = is_short_vector, .tile = 1, .run = short_dots};
 
 /* ---- plain loops ---- */
 
@@ -97,7 +129,9 @@ enum { MIN_DEPTH = 128, MAX_DEPTH = 1024, ALL = 1 << 30 };
 
 static bool fits_direct(const hr__product *p)
 {
-    return fits_registers(p) && p->ta && !p->tb && p->m >= MIN_ROWS && p->k >= MIN_DEPTH && p->k <= MAX_DEPTH;
+    const bool few = !p->ta && p->m < MIN_ROWS; /* of predictions, for which OpenBLAS is not worth loading */
+    const bool turned = p->ta && p->m >= MIN_ROWS && p->k >= MIN_DEPTH && p->k <= MAX_DEPTH;
+    return fits_registers(p) && !p->tb && (few || turned);
 }
 
 static int64_t narrowest(void) { return hr__tiles()[HR__TILE_WIDTHS - 1].width; }
@@ -250,8 +284,8 @@ static const hr__product_kernel rounded = {.name = "bfloat16",
 
 /* ---- the list ---- */
 
-const hr__product_kernel *const hr__product_kernels[] = {&rounded,         &dots,  &direct, &panels, &blas_of_floats,
-                                                         &blas_of_doubles, &loops, NULL};
+const hr__product_kernel *const hr__product_kernels[] = {&rounded,        &short_vectors,   &dots,  &direct, &panels,
+                                                         &blas_of_floats, &blas_of_doubles, &loops, NULL};
 
 const hr__product_kernel *hr__product_kernel_for(const hr__product *p)
 {

@@ -95,8 +95,7 @@ static void take_inputs(const hr_kernel *k, const hr__products *all, blocks *b)
                          .conj_b = all->tb && all->conjugate,
                          .alone = b->products == 1,
                          .bfloat16 = hr_kernel_products(k) == HR_PRODUCTS_BFLOAT16,
-                         .dtype = all->a->dtype,
-                         .blas = all->blas};
+                         .dtype = all->a->dtype};
 }
 
 static hr_status pack(hr_kernel *k, blocks *b, hr_error *err)
@@ -124,6 +123,7 @@ hr_status hr__products_run(hr_kernel *k, const hr__products *all, hr_error *err)
         return HR_OK;
     }
     b.kernel = hr__product_kernel_for(&b.p);
+    if (b.kernel->wants_blas) HR_TRY(hr__blas_load(&b.p.blas, err));
     const int64_t block = b.kernel->block ? b.kernel->block : b.p.m >= FEW_ROWS ? 2 * BLOCK : BLOCK;
     b.count = (b.p.m + block / 2) / block;
     if (b.count < 1) b.count = 1;

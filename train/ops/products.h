@@ -12,7 +12,6 @@ typedef struct hr__products {
     const hr_tensor *a, *b;
     hr_tensor *out;
     bool ta, tb, conjugate;      /* turned before; conjugate: what is turned is conjugated, too */
-    const hr__blas *blas;        /* of float and double */
     const hr_epilogue *epilogue; /* of one product of floats; NULL: that is the result */
     const hr_tensor *bias;
 } hr__products;
@@ -32,7 +31,7 @@ typedef struct hr__product {
     bool alone;    /* the only one */
     bool bfloat16; /* floats are rounded before */
     hr_dtype dtype;
-    const hr__blas *blas;
+    const hr__blas *blas; /* of a kernel that wants it */
     void *packed; /* memory of hr__product_kernel.memory */
 } hr__product;
 
@@ -40,6 +39,7 @@ typedef struct hr__product {
  * what the processor has, never by a timing. */
 typedef struct hr__product_kernel {
     const char *name;
+    bool wants_blas; /* OpenBLAS is loaded when it is chosen */
     bool (*takes)(const hr__product *p);
     int64_t block; /* about so many rows of the result are computed at once; 0: many, since each block packs b again */
     int64_t tile;  /* so many rows stay together */

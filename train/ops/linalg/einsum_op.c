@@ -307,7 +307,7 @@ static void sort_labels(const equation *e, order *batch, order *inner, order own
 static hr_status einsum_two(hr_kernel *k, const equation *e, hr_tensor *out, hr_error *err)
 {
     order batch, inner, own[2];
-    hr__products p = {.blas = *(const hr__blas *const *)k->state};
+    hr__products p = {0};
     hr_tensor a, b, products;
     term t;
     sort_labels(e, &batch, &inner, own);
@@ -344,13 +344,6 @@ static hr_status einsum_compute(hr_kernel *k, hr_error *err)
         if (!order_has(&all, e.input[0].label[i])) order_add(&all, e.input[0].label[i]);
     add_along(k, &e, &all, out, &e.output, k->input[0], &e.input[0]);
     return HR_OK;
-}
-
-static hr_status einsum_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
-{
-    const hr_dtype dtype = hr_node_dtype(node);
-    (void)session;
-    return dtype == HR_FLOAT || dtype == HR_DOUBLE ? hr__blas_load((const hr__blas **)state, err) : HR_OK;
 }
 
 /* ---- the gradient ---- */
@@ -466,9 +459,7 @@ const hr_graph_op hr_graph_ops_einsum_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Einsum",
-        .state_size = sizeof(const hr__blas *),
         .shape = einsum_shape,
-        .prepare = einsum_prepare,
         .compute = einsum_compute,
         .gradient = einsum_gradient,
         .kernels = HR_KERNELS(add, floats, halves, signed_ints, complexes),
