@@ -6,7 +6,11 @@
 #include <headrace/op_library.h>
 #include <headrace/serve.h>
 #include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #endif
 
@@ -251,6 +255,23 @@ static hr_status tell_ports(const command_call *call, const hr_server *server, c
     return written ? HR_OK : hr_fail(err, HR_NOT_FOUND, "cli.ports", "%s: cannot be written", file);
 }
 
+/* The C library keeps what was freed, in each thread's arena. Once a second, if much was done since, what lies between
+ * blocks in use is given back to the system; the next requests take some hundred pages anew. */
+static void give_back_memory(void)
+{
+#ifdef __GLIBC__
+    enum { BUSY = CLOCKS_PER_SEC / 100 };
+    static time_t looked;
+    static clock_t worked;
+    const time_t now = time(NULL);
+    if (now == looked) return;
+    looked = now;
+    if (clock() - worked < BUSY) return;
+    malloc_trim(0);
+    worked = clock();
+#endif
+}
+
 static int serve_run(command_call *call)
 {
     serve_flags s = {.opts = {0}};
@@ -267,7 +288,10 @@ static int serve_run(command_call *call)
     if (st == HR_OK) st = hr_server_start_with(&server, &err, &s.opts);
     interrupt_at_once(NULL);
     if (st == HR_OK) st = tell_ports(call, server, &s, &err);
-    while (st == HR_OK && !interrupted()) usleep(20 * 1000);
+    while (st == HR_OK && !interrupted()) {
+        usleep(20 * 1000);
+        give_back_memory();
+    }
     const bool whole = hr_server_stop(server, s.drain);
     if (st != HR_OK) return failed(call, &err);
     if (!whole) fprintf(stderr, "headrace serve: some requests were cut off\n");

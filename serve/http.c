@@ -27,7 +27,7 @@ static hr__request *request_new(hr__conn *conn)
     hr__request *r = loop->spare;
     if (r) {
         loop->spare = r->next;
-        loop->spare_count--;
+        if (--loop->spare_count < loop->spare_least) loop->spare_least = loop->spare_count;
     } else {
         r = hr_calloc(1, sizeof *r);
         if (!r) return NULL;
@@ -39,6 +39,20 @@ static hr__request *request_new(hr__conn *conn)
     return r;
 }
 
+void hr__spare_requests_free(hr__loop *loop, int count)
+{
+    for (; count > 0 && loop->spare; count--) {
+        hr__request *r = loop->spare;
+        loop->spare = r->next;
+        loop->spare_count--;
+        hr__text_free(&r->target);
+        hr__text_free(&r->body);
+        hr__text_free(&r->key);
+        hr_free(r);
+    }
+    loop->spare_least = loop->spare_count;
+}
+
 void hr__request_free(hr__request *r)
 {
     hr__loop *loop = r->loop;
@@ -47,13 +61,6 @@ void hr__request_free(hr__request *r)
     hr__text_clear(&target);
     hr__text_clear(&body);
     hr__text_clear(&key);
-    if (loop->spare_count >= KEPT_REQUESTS) {
-        hr__text_free(&target);
-        hr__text_free(&body);
-        hr__text_free(&key);
-        hr_free(r);
-        return;
-    }
     if (body.capacity > 256 << 10) hr__text_free(&body);
     memset(&r->call, 0, offsetof(hr__call, task));
     memset(&r->call.task, 0, offsetof(hr__task, error));
@@ -66,7 +73,7 @@ void hr__request_free(hr__request *r)
     r->loop = loop;
     r->next = loop->spare;
     loop->spare = r;
-    loop->spare_count++;
+    if (++loop->spare_count > KEPT_REQUESTS) hr__spare_requests_free(loop, 1);
 }
 
 /* ---- closing ---- */
@@ -598,14 +605,24 @@ static uint64_t patience(const hr__conn *conn)
     return r->head_done ? limits->head_ms * (1 + (r->body.size >> 20)) : limits->head_ms;
 }
 
+static void loop_give_back(hr__loop *loop)
+{
+    enum { KEPT = 64 << 10 };
+    hr__spare_requests_free(loop, loop->spare_least); /* since the last look nobody needed these */
+    if (loop->answer.capacity > KEPT) hr__text_free(&loop->answer);
+    if (loop->packed.capacity > KEPT) hr__text_free(&loop->packed);
+}
+
 void hr__conns_check(hr__loop *loop)
 {
     const uint64_t now = uv_now(&loop->uv);
     const bool draining = loop->server->draining;
+    loop_give_back(loop);
     for (hr__conn *conn = loop->conns, *next; conn; conn = next) {
         next = conn->next;
         if (conn->closing) continue;
         const uint64_t waited = now - conn->since;
+        if (!conn->writing && conn->out.size == 0) hr__text_free(&conn->out);
         if (conn->writing) {
             if (waited > WRITE_MS) hr__conn_close(conn);
         } else if (conn->working) {

@@ -76,7 +76,7 @@ struct hr__loop {
     _Atomic int conn_count;
     bool submitted; /* there may be work for the pool after this turn */
     hr__request *spare;
-    int spare_count;
+    int spare_count, spare_least; /* now; the least since the last tick */
     hr__text answer, packed;
     char date[64];
     time_t date_at;
@@ -103,12 +103,13 @@ struct hr__loops {
 /* A new connection; takes the descriptor. */
 void hr__conn_open(hr__loop *loop, int fd);
 void hr__conn_close(hr__conn *conn);
-/* Closes what is idle, and what is too slow. */
+/* Closes what is idle, and what is too slow; gives back memory that was not needed since the last time. */
 void hr__conns_check(hr__loop *loop);
 /* Answers with this body. `type` NULL: no Content-Type. Frees the request. */
 void hr__request_answer(hr__request *request, int status, const char *type, const hr__text *body);
 void hr__request_answer_text(hr__request *request, int status, const char *type, const char *body);
 void hr__request_free(hr__request *request);
+void hr__spare_requests_free(hr__loop *loop, int count); /* so many, or all */
 /* Bytes that came: for TLS, after they were decrypted. */
 void hr__conn_bytes(hr__conn *conn, const char *data, size_t size);
 /* Bytes to the socket as they are. */

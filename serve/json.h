@@ -34,7 +34,8 @@ typedef struct hr__doc {
 } hr__doc;
 
 typedef struct hr__doc_options {
-    bool lenient; /* what follows the first value is ignored, and so are names that come again */
+    bool lenient;           /* what follows the first value is ignored, and so are names that come again */
+    hr__pool_memory *items; /* where the values of lists and objects lie; NULL: in the memory, with all else */
 } hr__doc_options;
 
 /* Reads a text. Strings without escapes are borrowed from it, all else lies in the memory. */
@@ -63,9 +64,12 @@ const char *hr__doc_number_at(const char *p, const char *end, hr__doc *out, cons
 
 /* ---- requests ---- */
 
-/* What a body says: reads it as far as the model need not be known. Of a predict, `data` waits for the signature. */
+/* What a body says: reads it as far as the model need not be known. Of a predict, `data` waits for the signature. The
+ * values lie in `items`, which is freed (hr__memory_free), also after a failure, as soon as inputs or examples are made:
+ * they take several times as much. */
 typedef struct hr__doc_request {
     hr__doc root;
+    hr__pool_memory items;
     hr_view signature; /* "" if it is not given */
 } hr__doc_request;
 

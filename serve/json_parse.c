@@ -10,7 +10,7 @@
 typedef struct json_parser {
     const char *begin, *p, *end;
     const hr__doc_options *options;
-    hr__pool_memory *memory;
+    hr__pool_memory *memory, *items;
     hr__doc *stack; /* values of lists that are not whole yet */
     size_t used, space;
     int depth;
@@ -272,7 +272,7 @@ static hr_status pop_items(json_parser *j, size_t from, hr__doc *out)
 {
     const size_t count = j->used - from;
     if (count > UINT32_MAX) return json_memory(j);
-    out->is.items = hr__memory_take(j->memory, count * sizeof(hr__doc));
+    out->is.items = hr__memory_take(j->items, count * sizeof(hr__doc));
     if (!out->is.items) return json_memory(j);
     if (count) memcpy(out->is.items, j->stack + from, count * sizeof(hr__doc));
     out->count = (uint32_t)count;
@@ -316,7 +316,7 @@ static hr_status check_names(json_parser *j, const hr__doc *object)
     enum { FEW = 64 };
     const hr__doc *few[FEW], **names = few;
     const uint32_t count = object->count / 2;
-    if (count > FEW) names = hr__memory_take(j->memory, count * sizeof *names);
+    if (count > FEW) names = hr__memory_take(j->items, count * sizeof *names);
     if (!names) return json_memory(j);
     for (uint32_t i = 0; i < count; i++) names[i] = &object->is.items[2 * i];
     if (count > 1) qsort(names, count, sizeof *names, compare_names);
@@ -395,6 +395,7 @@ hr_status hr__doc_parse(hr_view text, const hr__doc_options *options, hr__pool_m
                         hr__fault *fault)
 {
     json_parser j = {.begin = text.data, .p = text.data, .options = options, .memory = memory, .fault = fault};
+    j.items = options->items ? options->items : memory;
     *out = (hr__doc){0};
     if (text.size == 0) return hr__fault_set(fault, HR_INVALID_ARGUMENT, "JSON Parse error: The document is empty");
     const char *nul = memchr(text.data, 0, (size_t)text.size);

@@ -35,7 +35,7 @@ static hr_status wrap_fault(hr__fault *fault, const char *before)
 hr_status hr__doc_request_read(hr_view body, bool tf_compat, hr__pool_memory *memory, hr__doc_request *out,
                                hr__fault *fault)
 {
-    const hr__doc_options options = {.lenient = tf_compat};
+    const hr__doc_options options = {.lenient = tf_compat, .items = &out->items};
     *out = (hr__doc_request){.signature = {"", 0}};
     HR_TRY(hr__doc_parse(body, &options, memory, &out->root, fault));
     if (out->root.type != HR__IS_OBJECT)
@@ -65,6 +65,7 @@ typedef struct json_filler {
     hr__call *call;
     bool tf_compat;
     json_tensor *tensors; /* by the signature's own order */
+    int64_t rows;         /* that a tensor will probably have */
 } json_filler;
 
 static hr_status no_request_memory(json_filler *f)
@@ -75,7 +76,8 @@ static hr_status no_request_memory(json_filler *f)
 static char *tensor_place(json_filler *f, json_tensor *t)
 {
     if (t->count == t->space) {
-        const int64_t space = t->space ? t->space * 2 : 16;
+        const int64_t first = f->rows > 1024 ? 1024 : f->rows > 0 ? f->rows : 1;
+        const int64_t space = t->space ? t->space * 2 : first;
         char *data = hr__memory_take(&f->call->memory, (size_t)space * t->size);
         if (!data) return NULL;
         if (t->count) memcpy(data, t->data, (size_t)t->count * t->size);
@@ -394,6 +396,7 @@ static hr_status fill_rows(json_filler *f, const hr__doc *root, const hr__doc *r
                              "required as per tensorinfo_map");
     uint64_t *seen = hr__memory_take(&f->call->memory, (size_t)(inputs + 63) / 64 * sizeof *seen);
     if (!seen) return no_request_memory(f);
+    f->rows = rows->count;
     for (uint32_t i = 0; i < rows->count; i++) {
         const hr__doc *row = &rows->is.items[i];
         if (is_row_object(row) != objects)
@@ -429,6 +432,7 @@ static hr_status fill_columns(json_filler *f, const hr__doc *columns)
         if (!column)
             return hr__fault_set(fault, HR_INVALID_ARGUMENT, "Missing named input: %s in 'inputs' object.",
                                  s->said->inputs[number].key);
+        f->rows = column->count;
         HR_TRY(fill_all(f, column, &f->tensors[number], &f->tensors[number].row));
     }
     return HR_OK;

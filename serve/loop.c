@@ -359,14 +359,7 @@ static void free_loop(hr__loop *loop)
     for (int i = 0; i < loop->arrived_count; i++) close(loop->arrived[i]);
     hr_free(loop->arrived);
     uv_loop_close(&loop->uv);
-    while (loop->spare) {
-        hr__request *r = loop->spare;
-        loop->spare = r->next;
-        hr__text_free(&r->target);
-        hr__text_free(&r->body);
-        hr__text_free(&r->key);
-        hr_free(r);
-    }
+    hr__spare_requests_free(loop, loop->spare_count);
     hr__text_free(&loop->answer);
     hr__text_free(&loop->packed);
     uv_mutex_destroy(&loop->lock);

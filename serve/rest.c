@@ -418,6 +418,7 @@ static void rest_post(hr__request *r, hr_view target)
     const hr_view body = {r->body.data ? r->body.data : "", (int64_t)r->body.size};
     hr_status st = hr__doc_request_read(body, r->loop->server->opts.tf_compat, &call->memory, &r->json, &call->fault);
     if (st == HR_OK) st = call->api == HR__API_PREDICT ? begin_predict(r, &spec) : begin_examples(r, &spec);
+    hr__memory_free(&r->json.items);
     if (st == HR_OK)
         begin_task(r);
     else

@@ -62,13 +62,15 @@ struct hr__memory_block {
     size_t size;
 };
 
+enum { FIRST_BLOCK = 4 << 10, MOST_BLOCK = 32 << 10 /* larger ones would be half empty, in each request under way */ };
+
 void *hr__memory_take(hr__pool_memory *memory, size_t size)
 {
     if (size > SIZE_MAX / 2) return NULL;
     size = size ? (size + 15) & ~(size_t)15 : 16;
     if (size > (size_t)(memory->end - memory->at)) {
-        const size_t least = memory->blocks ? memory->blocks->size * 2 : 4096;
-        size_t bytes = least > 1 << 20 ? 1 << 20 : least;
+        const size_t least = memory->blocks ? memory->blocks->size * 2 : FIRST_BLOCK;
+        size_t bytes = least > MOST_BLOCK ? MOST_BLOCK : least;
         if (bytes < size) bytes = size;
         struct hr__memory_block *block = hr_malloc(sizeof *block + bytes);
         if (!block) return NULL;

@@ -65,6 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_answer(&to, false);
         hr__text_free(&to);
     }
+    hr__memory_free(&request.items);
     hr__call_clear(&call);
     free(copy);
     return 0;

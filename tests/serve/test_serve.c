@@ -332,6 +332,36 @@ static void many_idle_connections_cost_little(void **state)
     assert_true(hr_server_stop(server, 10));
 }
 
+static void memory_of_large_requests_goes_back(void **state)
+{
+    (void)state;
+    enum { COUNT = 40, VALUES = 50000 };
+    static char request[8 * VALUES];
+    int fd[COUNT], size = 0;
+    hr_server *server = ADDER_SERVER(.rest_threads = 1);
+    const int port = hr_server_rest_port(server);
+    const int body = VALUES * 4 + 16;
+    expect_post(port, "{\"instances\": [1]}", 200, "[2.0");
+    watch_memory();
+    size = snprintf(request, sizeof request, "POST " PREDICT " HTTP/1.1\r\nContent-Length: %d\r\n\r\n{\"instances\": [",
+                    body);
+    for (int i = 0; i < VALUES; i++) size += snprintf(request + size, sizeof request - (size_t)size, "%s", "100,");
+    request[size - 1] = ']', request[size++] = '}';
+    for (int i = 0; i < COUNT; i++) assert_true((fd[i] = client_connect(port)) >= 0);
+    for (int i = 0; i < COUNT; i++) client_send(fd[i], request, (size_t)size / 2);
+    for (int i = 0; i < COUNT; i++) {
+        client_send(fd[i], request + size / 2, (size_t)(size - size / 2));
+        client_answer a = client_receive(fd[i], NULL, NULL, false);
+        assert_int_equal(a.status, 200);
+        client_answer_clear(&a);
+    }
+    assert_at_least(most_memory(), COUNT * body / 2); /* all were under way at once */
+    for (int i = 0; i < 3000 && memory_kept() > 200000; i++) uv_sleep(10);
+    assert_at_most(memory_kept(), 200000); /* connections are open yet */
+    for (int i = 0; i < COUNT; i++) close(fd[i]);
+    assert_true(hr_server_stop(server, 5));
+}
+
 /* ---- runs ---- */
 
 typedef struct asker {
@@ -827,6 +857,7 @@ int main(void)
         cmocka_unit_test_setup(slow_clients_are_told_and_idle_ones_closed, begin),
         cmocka_unit_test_setup(more_connections_than_allowed_are_refused, begin),
         cmocka_unit_test_setup(many_idle_connections_cost_little, begin),
+        cmocka_unit_test_setup(memory_of_large_requests_goes_back, begin),
         cmocka_unit_test_setup(what_waits_runs_together_and_only_the_guilty_fails, begin),
         cmocka_unit_test_setup(a_full_queue_and_late_answers_have_statuses_of_their_own, begin),
         cmocka_unit_test_setup(batches_follow_a_parameters_file, begin),
