@@ -90,7 +90,8 @@ typedef struct hr__version {
     hr__version_state state; /* under the lock of all models, as what follows */
     hr_status status;
     char error[512];
-    int holders; /* requests that use it */
+    int holders;              /* requests that use it */
+    bool asked, idle, rested; /* since the last look; not for as long as it took; and has given its memory back since */
     int tries;
     uint64_t again; /* when it is tried again */
     double load_seconds;

@@ -12,7 +12,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STEP = 100 * 1000 * 1000 /* nanoseconds between two steps of a model */, STARTING_LOADS = 8, KEPT_ENDED = 64 };
+enum {
+    STEP = 100 * 1000 * 1000,  /* nanoseconds between two steps of a model */
+    REST = 1000 * 1000 * 1000, /* between two looks at who is idle */
+    STARTING_LOADS = 8,
+    KEPT_ENDED = 64
+};
 
 struct hr__models {
     uv_mutex_t lock;
@@ -81,7 +86,7 @@ hr_status hr__models_hold(hr__models *models, const hr__model_spec *spec, hr__ve
     if (spec->name.size == 0) return hr__fault_set(fault, HR_INVALID_ARGUMENT, "ModelSpec has no name specified.");
     uv_mutex_lock(&models->lock);
     const hr_status st = find_version(models, spec, version, fault);
-    if (st == HR_OK) (*version)->holders++;
+    if (st == HR_OK) (*version)->holders++, (*version)->asked = true;
     uv_mutex_unlock(&models->lock);
     return st;
 }
@@ -427,12 +432,53 @@ static void forget_ended(hr__model *m)
     }
 }
 
+/* ---- rest ---- */
+
+static void look_for_idle(const hr__models *models)
+{
+    for (hr__model *m = models->first; m; m = m->next)
+        for (hr__version *v = m->versions; v; v = v->next) {
+            v->idle = !v->asked && v->holders == 0;
+            v->rested &= !v->asked;
+            v->asked = false;
+        }
+}
+
+static hr__version *find_tired(const hr__models *models)
+{
+    for (hr__model *m = models->first; m; m = m->next)
+        for (hr__version *v = m->versions; v; v = v->next)
+            if (v->idle && !v->asked && !v->rested && v->state == HR__AVAILABLE && !v->busy && v->kind->rest) return v;
+    return NULL;
+}
+
+/* Gives up the lock meanwhile. */
+static void let_rest(hr__models *models, hr__version *v)
+{
+    v->rested = true;
+    v->holders++;
+    uv_mutex_unlock(&models->lock);
+    v->kind->rest(v->loaded);
+#ifdef __GLIBC__
+    malloc_trim(0); /* what the runs took goes back to the system */
+#endif
+    uv_mutex_lock(&models->lock);
+    v->holders--;
+}
+
 static void models_thread(void *user)
 {
     hr__models *models = user;
+    uint64_t next_rest = 0;
     uv_mutex_lock(&models->lock);
     while (!models->stop) {
         const uint64_t now = hr__serve_now();
+        if (next_rest <= now) {
+            look_for_idle(models);
+            next_rest = now + REST;
+        }
+        hr__version *tired = find_tired(models);
+        if (tired) let_rest(models, tired);
         if (models->next_look <= now) {
             models->next_look = models->look_every > 0 ? now + (uint64_t)(models->look_every * 1e9) : UINT64_MAX;
             look_at_folders(models);

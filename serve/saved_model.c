@@ -364,6 +364,15 @@ static hr_status saved_run(void *model, const hr_servable_run *run, hr_tensor *o
     return tell_of_server(st == HR_OK ? run_prepared(p, run, out, err) : st, err);
 }
 
+static void saved_rest(void *model)
+{
+    saved_servable *s = model;
+    hr_session_rest(hr_saved_model_session(s->model));
+    uv_mutex_lock(&s->any_shape_lock);
+    if (s->any_shape) hr_session_rest(hr_saved_model_session(s->any_shape));
+    uv_mutex_unlock(&s->any_shape_lock);
+}
+
 const hr_servable_kind hr__servable_saved_model = {
     .head = HR_SERVABLE_HEAD,
     .name = "tensorflow",
@@ -372,4 +381,5 @@ const hr_servable_kind hr__servable_saved_model = {
     .signature = saved_signature,
     .run = saved_run,
     .feature = saved_feature,
+    .rest = saved_rest,
 };

@@ -61,6 +61,9 @@ typedef struct hr_servable_kind {
     hr_dtype (*feature)(const void *model, int signature, const char *name);
     /* Optional: whether an input may be left out, since the model has a default for it. */
     bool (*has_default)(const void *model, int signature, int input);
+    /* Optional: nobody has asked the model for a second or two, so it may give back memory that the next run takes anew.
+     * Runs may begin meanwhile. */
+    void (*rest)(void *model);
 } hr_servable_kind;
 
 #define HR_SERVABLE_HEAD                                                                                               \

@@ -54,6 +54,7 @@ static void make_call(const null_call *call, unsigned none, int number, const ca
     call->call(&c, none);
     if (call->takes) return;
     hr_features_free(c.features);
+    hr_session_rest(NULL);
     hr_session_free(c.session);
     hr_graph_free(c.graph);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-_Atomic int adder_runs, adder_most_rows, adder_loaded, adder_load_ms;
+_Atomic int adder_runs, adder_most_rows, adder_loaded, adder_load_ms, adder_rests;
 
 static hr_status adder_load(const hr_servable_load *load, void **model, hr_error *err)
 {
@@ -67,6 +67,12 @@ static hr_status adder_run(void *model, const hr_servable_run *run, hr_tensor *o
     return HR_OK;
 }
 
+static void adder_rest(void *model)
+{
+    (void)model;
+    adder_rests++;
+}
+
 static const hr_servable_kind adder_kind = {
     .head = HR_SERVABLE_HEAD,
     .name = "adder",
@@ -74,6 +80,7 @@ static const hr_servable_kind adder_kind = {
     .unload = adder_unload,
     .signature = adder_signature,
     .run = adder_run,
+    .rest = adder_rest,
 };
 
 void adder_register(void)

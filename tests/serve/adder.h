@@ -9,6 +9,7 @@
 enum { ADDER_SLOW = 1000 };
 
 extern _Atomic int adder_runs, adder_most_rows, adder_loaded; /* loaded: and not unloaded */
+extern _Atomic int adder_rests;                               /* how often one was let rest */
 extern _Atomic int adder_load_ms;                             /* how long a load takes */
 
 void adder_register(void);

@@ -34,7 +34,7 @@ static int begin(void **state)
     (void)state;
     remove_folder("adder");
     adder_version("adder", 1, 1);
-    adder_runs = adder_most_rows = adder_load_ms = 0;
+    adder_runs = adder_most_rows = adder_load_ms = adder_rests = 0;
     return 0;
 }
 
@@ -359,6 +359,29 @@ static void memory_of_large_requests_goes_back(void **state)
     for (int i = 0; i < 3000 && memory_kept() > 200000; i++) uv_sleep(10);
     assert_at_most(memory_kept(), 200000); /* connections are open yet */
     for (int i = 0; i < COUNT; i++) close(fd[i]);
+    assert_true(hr_server_stop(server, 5));
+}
+
+static void wait_for_rests(int count)
+{
+    for (int i = 0; i < 3000 && adder_rests < count; i++) uv_sleep(10);
+    assert_int_equal(adder_rests, count);
+}
+
+/* Asked all the time, it may not rest; left alone, once. */
+static void a_model_that_nobody_asks_rests_once(void **state)
+{
+    (void)state;
+    hr_server *server = ADDER_SERVER(.rest_threads = 1);
+    const int port = hr_server_rest_port(server);
+    wait_for_rests(1);
+    for (int i = 0; i < 300; i++, uv_sleep(10)) expect_post(port, "{\"instances\": [1]}", 200, "[2.0");
+    const int before = adder_rests; /* a busy machine may have taken a second between two requests */
+    assert_at_most(before, 2);
+    expect_post(port, "{\"instances\": [1]}", 200, "[2.0");
+    wait_for_rests(before + 1);
+    uv_sleep(2500);
+    assert_int_equal(adder_rests, before + 1);
     assert_true(hr_server_stop(server, 5));
 }
 
@@ -858,6 +881,7 @@ int main(void)
         cmocka_unit_test_setup(more_connections_than_allowed_are_refused, begin),
         cmocka_unit_test_setup(many_idle_connections_cost_little, begin),
         cmocka_unit_test_setup(memory_of_large_requests_goes_back, begin),
+        cmocka_unit_test_setup(a_model_that_nobody_asks_rests_once, begin),
         cmocka_unit_test_setup(what_waits_runs_together_and_only_the_guilty_fails, begin),
         cmocka_unit_test_setup(a_full_queue_and_late_answers_have_statuses_of_their_own, begin),
         cmocka_unit_test_setup(batches_follow_a_parameters_file, begin),

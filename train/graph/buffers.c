@@ -250,6 +250,17 @@ void hr__buffers_rest(hr__buffers *pool)
     free_list(spare);
 }
 
+void hr__buffers_empty(hr__buffers *pool)
+{
+    hr_buffer *all = NULL;
+    uv_mutex_lock(&pool->lock);
+    for (int i = 0; i < CLASSES; i++)
+        while (pool->free[i]) put_in_front(&all, take_listed(pool, i));
+    for (int rests = 0; rests < 2; rests++) hr__heap_rest(pool->heap); /* the first forgets what runs have needed */
+    uv_mutex_unlock(&pool->lock);
+    free_list(all);
+}
+
 /* What it holds goes first; then its memory comes back as any other. */
 static void recycle_holder(hr_buffer *buffer, void *owner, void *user)
 {

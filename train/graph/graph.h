@@ -318,6 +318,9 @@ HR_API hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *opts)
 #define hr_session_new(...)                                                                                            \
     HR_CALL1_(hr_session_new_with, hr_session_opts, __VA_ARGS__, .struct_size = sizeof(hr_session_opts))
 HR_API void hr_session_free(hr_session *s); /* NULL: nothing */
+/* Frees the memory that waits for the next run, which then takes its own anew: for a model that is asked seldom. Any
+ * thread, also while runs are under way; what they use stays. NULL: nothing. */
+HR_API void hr_session_rest(hr_session *s);
 
 /* A tensor in the place of what a node would compute: dense, of a known shape, each node's once; bools are bytes of 0
  * or 1. Borrowed for the call, without a copy. */

@@ -446,6 +446,7 @@ hr__buffers *hr__buffers_new(void);
 void hr__buffers_close(hr__buffers *pool);
 /* After a run: gives back, once in a while, what no run has needed lately. */
 void hr__buffers_rest(hr__buffers *pool);
+void hr__buffers_empty(hr__buffers *pool); /* gives back all that is not out */
 /* What the buffers of a run may take together; it lives until the last of them is back. */
 typedef struct hr__budget hr__budget;
 hr__budget *hr__budget_new(size_t limit); /* NULL: no memory */

@@ -187,6 +187,11 @@ hr_status hr__run_plan(hr_session *s, hr__plan *plan, const hr_feed *feeds, cons
     return st;
 }
 
+void hr_session_rest(hr_session *s)
+{
+    if (s) hr__buffers_empty(s->buffers);
+}
+
 static bool any_variable(const hr_node *fetches, int count)
 {
     for (int i = 0; i < count; i++)

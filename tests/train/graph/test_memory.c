@@ -170,6 +170,26 @@ static void what_no_run_needs_any_more_is_given_back(void **state)
     hr_graph_free(g);
 }
 
+static void a_session_at_rest_keeps_nothing_of_its_runs(void **state)
+{
+    (void)state;
+    hr_node x;
+    hr_graph *g = hr_graph_new();
+    const hr_node y = layers(g, &x);
+    hr_session *s = hr_session_new(g, .workers = &(int){0});
+    run_rows(s, x, y, 1);
+    hr_session_rest(s);
+    watch_memory();
+    for (int i = 0; i < 3; i++) {
+        run_rows(s, x, y, 1024);
+        assert_at_least(memory_kept(), 100000);
+        hr_session_rest(s);
+        assert_at_most(memory_kept(), 1000);
+    }
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +198,7 @@ int main(void)
         cmocka_unit_test(a_heap_without_memory_says_so),
         cmocka_unit_test(batches_of_all_sizes_take_little_more_than_the_largest),
         cmocka_unit_test(what_no_run_needs_any_more_is_given_back),
+        cmocka_unit_test(a_session_at_rest_keeps_nothing_of_its_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
