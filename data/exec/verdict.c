@@ -114,10 +114,10 @@ static void find_bound(const sums *all, hr_verdict *out)
 
 /* With a cache of what the stage gives, which is then read at about the speed of memory: what lies nearer to the consumer
  * is left. */
-static double seconds_with_cache(const sums *all, int stage, int64_t bytes)
+static double seconds_with_cache(const sums *all, int stage, double bytes)
 {
     static const double BYTES_PER_SECOND = 4e9;
-    sums left = {.of = all->of, .consumer = all->consumer, .busy = (double)bytes / BYTES_PER_SECOND};
+    sums left = {.of = all->of, .consumer = all->consumer, .busy = bytes / BYTES_PER_SECOND};
     left.on_processor = left.busy;
     for (int i = 0; i < all->of->stages; i++) {
         const hr_stage_stats *s = &all->of->stage[i];
@@ -141,8 +141,9 @@ static void find_remedies(const sums *all, hr_verdict *out)
     out->cache = 1;
     const int stage = out->stage >= 0 ? out->stage : all->largest_stage;
     if (out->by == HR_BOUND_CONSUMER || stage < 0) return;
-    out->cache_bytes = of->stage[stage].unit_bytes * of->stage[stage].units;
-    out->cache = gain(now, seconds_with_cache(all, stage, out->cache_bytes));
+    const double bytes = (double)of->stage[stage].unit_bytes * (double)of->stage[stage].units;
+    out->cache_bytes = bytes < 0x1p62 ? (int64_t)bytes : INT64_MAX;
+    out->cache = gain(now, seconds_with_cache(all, stage, bytes));
 }
 
 void hr_judge(const hr_iterator_stats *stats, hr_verdict *out)

@@ -124,6 +124,35 @@ static void idle_threads_have_a_reason(void **state)
     assert_about(v.index, 2);
 }
 
+/* No share beyond the whole, no gain below 1, and a stage that there is: whatever the times are. */
+static void any_numbers_have_a_verdict(void **state)
+{
+    (void)state;
+    static const double times[] = {0, 1e-9, 0.5, 10, 1e12};
+    static const int64_t counts[] = {0, 1, INT64_MAX};
+    uint64_t seed = 1;
+    for (int i = 0; i < 20000; i++) {
+        hr_iterator_stats s = {.threads = (int)(hr_random(seed, 0) % 5), .stages = (int)(hr_random(seed, 1) % 4)};
+        double *const of_run[] = {&s.processors,     &s.seconds,        &s.wait_seconds, &s.caller_seconds,
+                                  &s.window_seconds, &s.budget_seconds, &s.index_seconds};
+        for (uint64_t k = 0; k < sizeof of_run / sizeof *of_run; k++) *of_run[k] = times[hr_random(seed, 2 + k) % 5];
+        for (int k = 0; k < s.stages; k++) {
+            const uint64_t at = 20 + 10 * (uint64_t)k;
+            s.stage[k] = stage_of("stage", k + 1, times[hr_random(seed, at) % 5], times[hr_random(seed, at + 1) % 5],
+                                  times[hr_random(seed, at + 2) % 5]);
+            s.stage[k].units = counts[hr_random(seed, at + 3) % 3];
+            s.stage[k].unit_bytes = counts[hr_random(seed, at + 4) % 3];
+            s.stage[k].plan_asleep = (double)(hr_random(seed, at + 5) % 2);
+        }
+        const hr_verdict v = judged(s);
+        assert_true(v.share >= 0 && v.share <= 1);
+        assert_true(v.stage >= -1 && v.stage < s.stages);
+        assert_true(v.next_thread >= 1 && v.next_processor >= 1 && v.larger_window >= 1 && v.index >= 1);
+        assert_true(v.cache >= 1 && v.cache_bytes >= 0);
+        seed = hr_random(seed, 99);
+    }
+}
+
 /* ---- as an iterator sees it ---- */
 
 /* One element of sixteen holds up all behind it. */
@@ -179,6 +208,7 @@ int main(void)
         cmocka_unit_test(work_binds_where_threads_are_busy),
         cmocka_unit_test(who_sleeps_needs_threads_and_no_processor),
         cmocka_unit_test(idle_threads_have_a_reason),
+        cmocka_unit_test(any_numbers_have_a_verdict),
         cmocka_unit_test(a_narrow_window_is_found),
         cmocka_unit_test(a_thread_that_sleeps_is_told_from_one_that_works),
     };
