@@ -141,7 +141,8 @@ struct engine {
     bool has_wake;
     uv_file wake[2]; /* a pipe that has something in it once cancelled */
     atomic_bool cancelled, seed_told;
-    uint64_t started, ended; /* ended: 0 until the consumer has had the last element */
+    uint64_t started;
+    _Atomic uint64_t ended; /* 0 until the consumer has had the last element */
     uint64_t consumer_waits, consumer_wait_ns;
     idle_reason idle; /* as last looked, and since when */
     uint64_t idle_since, idle_ns[IDLE_REASONS];

@@ -57,7 +57,17 @@ static void name_nodes(line *l, const hr_dataset *ds, const hr_dataset *below)
 }
 
 /* The run ends with its last element: what comes later is not its time. */
-static uint64_t run_end(const engine *e) { return e->ended ? e->ended : uv_hrtime(); }
+static uint64_t run_end(const engine *e)
+{
+    const uint64_t ended = e->ended;
+    return ended ? ended : uv_hrtime();
+}
+
+static uint64_t alive_ns(const stage *s)
+{
+    const uint64_t end = run_end(s->engine);
+    return end > s->opened_at ? end - s->opened_at : 0;
+}
 
 static void add_asleep(asleep *into, const asleep *more)
 {
@@ -74,7 +84,7 @@ line hr__line_of(const stage *s)
     l.units = s->times.units, l.elements = s->times.elements, l.rows = s->times.rows, l.waits = s->times.waits;
     l.plan_ns = s->times.plan_ns, l.work_ns = s->times.work_ns;
     l.plan_asleep = s->times.plan_asleep, l.work_asleep = s->times.work_asleep;
-    if (s->engine) l.alive_ns = run_end(s->engine) - s->opened_at; /* else it does not run */
+    if (s->engine) l.alive_ns = alive_ns(s); /* else it does not run */
     l.errors = s->times.errors;
     l.grown = s->grown;
     l.queued = s->planned - s->taken;

@@ -97,12 +97,12 @@ static hr_status restore_products(void *user, hr_view was, hr_error *err)
     return HR_OK;
 }
 
-/* After the first step: what it needs is loaded. */
+/* After the first step: what it needs is loaded. For debugging, since TensorFlow's estimators say nothing of it. */
 static void tell_products(const training *t)
 {
     char text[sizeof t->products];
     hr_products_text(t->model.e->config.products, text, sizeof text);
-    hr_log_message(HR_INFO, "Products of matrices by %s.", text);
+    hr_log_message(HR_DEBUG, "Products of matrices by %s.", text);
     if (!hr_products_are_fast(t->model.e->config.products))
         hr_log_message(HR_WARNING,
                        "products of bfloat16 are slow on this processor, which has no AVX512_BF16; products of "
