@@ -42,6 +42,8 @@ enum { BENCH_PATH = 256 };
 void bench_temporary(char path[BENCH_PATH], const char *name);
 /* "VmRSS" or "VmHWM" of this process. (getrusage would count what its parent had before exec as well.) */
 long bench_kilobytes(const char *field);
+/* Gives free memory back, and forgets the peak: VmHWM is one from now on. Gives VmRSS. */
+long bench_begin_peak(void);
 void add_extra(pass *p, const char *name, double value);
 
 /* ---- the data: four shards as make-data writes them ---- */

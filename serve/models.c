@@ -318,13 +318,19 @@ static void load_version(hr__version *v)
     uv_mutex_unlock(&models->lock);
 }
 
+/* What a model took, or its runs, goes from the C library back to the system. */
+static void give_back_memory(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 static void unload_version(hr__version *v)
 {
     hr__models *models = v->model->models;
     models->calls->unload(v);
-#ifdef __GLIBC__
-    malloc_trim(0); /* what the model took goes back to the system */
-#endif
+    give_back_memory();
     uv_mutex_lock(&models->lock);
     v->state = HR__ENDED;
     v->stale = v->busy = false;
@@ -459,9 +465,7 @@ static void let_rest(hr__models *models, hr__version *v)
     v->holders++;
     uv_mutex_unlock(&models->lock);
     v->kind->rest(v->loaded);
-#ifdef __GLIBC__
-    malloc_trim(0); /* what the runs took goes back to the system */
-#endif
+    give_back_memory();
     uv_mutex_lock(&models->lock);
     v->holders--;
 }

@@ -5,7 +5,6 @@
 #include <headrace/io.h>
 #include <headrace/parsing.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,25 +91,13 @@ enum { PIPELINES = sizeof pipelines / sizeof *pipelines };
 
 /* ---- a run ---- */
 
-/* Forgets the peak; gives the memory at hand. */
-static long begin_peak(void)
-{
-    malloc_trim(0);
-    FILE *refs = fopen("/proc/self/clear_refs", "w");
-    if (refs) {
-        fputs("5", refs);
-        fclose(refs);
-    }
-    return bench_kilobytes("VmRSS");
-}
-
 /* How much it grew beyond its budget and what it had to hold, in MiB. */
 static hr_status run_one(hr_dataset *ds, int with, double must_hold, double *over, pass *p)
 {
     const int workers = with - 1;
     const hr_element *e;
     hr_status st;
-    const long before = begin_peak();
+    const long before = bench_begin_peak();
     hr_iterator *it = hr_iterate(ds, .workers = &workers, .seed = 1, .budget = BUDGET);
     while ((st = hr_next(it, &e)) == HR_OK) p->rows += hr_get_at(e, 0)->shape.dims[0];
     if (st != HR_END) p->error = *hr_iterator_error(it);

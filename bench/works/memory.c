@@ -4,7 +4,6 @@
 #include "io/schema/schema.h"
 #include <headrace/convert.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -20,18 +19,6 @@ static const struct {
 };
 
 /* ---- the most memory ---- */
-
-/* Forgets the peak; gives the memory at hand. */
-static long begin_peak(void)
-{
-    malloc_trim(0);
-    FILE *refs = fopen("/proc/self/clear_refs", "w");
-    if (refs) {
-        fputs("5", refs);
-        fclose(refs);
-    }
-    return bench_kilobytes("VmRSS");
-}
 
 static void end_peak(pass *p, const char *figure, long before)
 {
@@ -88,13 +75,13 @@ static hr_status make_index(const char *records, hr_error *err)
 /* Of one length: the three figures. */
 static hr_status measure(int length, const char *csv, const char *records, pass *p)
 {
-    long before = begin_peak();
+    long before = bench_begin_peak();
     HR_TRY(convert(csv, records, &p->error));
     end_peak(p, lengths[length].convert, before);
-    before = begin_peak();
+    before = bench_begin_peak();
     HR_TRY(read_all(records, p));
     end_peak(p, lengths[length].read, before);
-    before = begin_peak();
+    before = bench_begin_peak();
     HR_TRY(make_index(records, &p->error));
     end_peak(p, lengths[length].index, before);
     return HR_OK;

@@ -195,15 +195,15 @@ void hr__engine_close(engine *e);                             /* nobody is insid
 
 /* next_stage.c. With the lock held: all but the first two and the last three. */
 void hr__engine_lock(engine *e);
-void hr__engine_unlock(engine *e); /* and sends the wakes that were asked for */
-void hr__stage_moves(stage *s);    /* after a change of what decides whether it may move */
-stage *hr__engine_pick(engine *e); /* the stage to move next; NULL: none can */
-void hr__engine_note_idle(engine *e, const stage *picked);
-void hr__engine_taken(stage *s);                 /* a unit of it was taken */
-void hr__stage_starves(stage *s);                /* its reader found nothing */
-void hr__shared_changed(engine *e);              /* what openings share */
-stage *hr__shared_waited_stage(const engine *e); /* NULL: none */
-bool hr__shared_is_stuck(const engine *e);       /* if no stage may move */
+void hr__engine_unlock(engine *e);                         /* and sends the wakes that were asked for */
+void hr__stage_moves(stage *s);                            /* after a change of what decides whether it may move */
+stage *hr__engine_pick(engine *e);                         /* the stage to move next; NULL: none can */
+void hr__engine_note_idle(engine *e, const stage *picked); /* NULL: a thread that would work is idle; why, since when */
+void hr__engine_taken(stage *s);                           /* a unit of it was taken */
+void hr__stage_starves(stage *s);                          /* its reader found nothing */
+void hr__shared_changed(engine *e);                        /* what openings share */
+stage *hr__shared_waited_stage(const engine *e);           /* NULL: none */
+bool hr__shared_is_stuck(const engine *e);                 /* if no stage may move */
 void hr__engine_wake_consumer(engine *e);
 void hr__engine_wake(engine *e); /* whoever sleeps, if there is a unit to take */
 /* A worker goes to another client. Wakes a caller that sleeps if there is a unit to take; says if there is. */

@@ -327,7 +327,7 @@ bool hr__engine_run_one(engine *e, int thread)
         e->no_memory = true;
         hr__engine_wake_consumer(e);
     }
-    if (!s) hr__engine_note_idle(e, s);
+    hr__engine_note_idle(e, s);
     if (!w) return false;
     plan_and_work(s, w);
     if (e->severed) hr__engine_sweep(e);

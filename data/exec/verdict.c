@@ -138,9 +138,7 @@ static void find_remedies(const sums *all, hr_verdict *out)
     out->next_processor = idle ? 1 : gain(now, least_seconds(all, of->threads + 1, of->processors + 1));
     out->larger_window = gain(of->seconds, larger_of(now, of->seconds - of->window_seconds / of->threads));
     out->index = gain(of->seconds, of->seconds - of->index_seconds);
-    out->cache = 1;
     const int stage = out->stage >= 0 ? out->stage : all->largest_stage;
-    if (out->by == HR_BOUND_CONSUMER || stage < 0) return;
     const double bytes = (double)of->stage[stage].unit_bytes * (double)of->stage[stage].units;
     out->cache_bytes = bytes < 0x1p62 ? (int64_t)bytes : INT64_MAX;
     out->cache = gain(now, seconds_with_cache(all, stage, bytes));
@@ -222,7 +220,7 @@ void hr__verdict_write(hr__text *t, const hr_iterator_stats *stats, const hr_ver
     if (helps(v->index))
         hr__text_printf(t, "Kept indexes of the files (headrace index): %.2f times as fast.\n", v->index);
     if (helps(v->cache) && v->stage >= 0)
-        hr__text_printf(t, "A cache of what %s gives (about %.1f MiB): %s %.4g times as fast in each further pass.\n",
+        hr__text_printf(t, "A cache of what %s gives (about %.1f MiB): %s %.2g times as fast in each further pass.\n",
                         stats->stage[v->stage].name, (double)v->cache_bytes / (1 << 20),
                         v->cache > 100 ? "over" : "up to", v->cache > 100 ? 100 : v->cache);
 }

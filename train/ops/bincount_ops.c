@@ -1,5 +1,5 @@
-/* How often each number occurs, or the sum of its weights: Bincount, and DenseBincount
- * and RaggedBincount, also of each row alone. */
+/* How often each number occurs, or the sum of its weights: Bincount, and DenseBincount and RaggedBincount, also of each
+ * row alone. */
 #include <headrace/kernels.h>
 
 /* Adds the weights of `count` numbers below `size` to their bins; NULL: each weighs 1. `once`: a number that occurs is 1,

@@ -32,7 +32,7 @@ typedef struct hr__product {
     bool bfloat16; /* floats are rounded before */
     hr_dtype dtype;
     const hr__blas *blas; /* of a kernel that wants it */
-    void *packed; /* memory of hr__product_kernel.memory */
+    void *packed;         /* memory of hr__product_kernel.memory */
 } hr__product;
 
 /* What computes products of some kind. The first of the list that takes a product computes it: by types, shapes and

@@ -11,7 +11,10 @@ typedef Headrace__Proto__OpDef__ArgDef proto_arg;
 typedef Headrace__Proto__FunctionDef__Entry proto_result;
 typedef Headrace__Proto__FunctionDef__ArgAttrsEntry proto_arg_attrs;
 
-enum { DEEPEST = 64 /* functions within each other */ };
+enum {
+    DEEPEST = 64,      /* functions within each other */
+    MOST_COPIES = 4096 /* in the library: each caller has one of its own, so they may double with each level */
+};
 
 struct hr__calling_op {
     const char *name;
@@ -107,10 +110,14 @@ static hr_status own_function(hr__draft *d, const char *name, proto_function **o
     if (!from) return hr_fail(err, HR_NOT_FOUND, "graph.function", "there is no function '%.100s'", name);
     if (is_own(d, name)) return HR_OK;
     Headrace__Proto__FunctionDefLibrary *library = d->message->library;
+    if (library->n_function >= (size_t)d->source->function_count + MOST_COPIES)
+        return hr_fail(err, HR_UNIMPLEMENTED, "transform.variable",
+                       "function '%.100s': expected variables to be read by at most %d calls of functions, got more",
+                       name, MOST_COPIES);
     proto_function **grown = hr__arena_get(&d->arena, sizeof *grown * (library->n_function + 1));
     if (!own || !grown) return hr__draft_no_memory(err);
     snprintf(own, size, "%s_frozen", name);
-    for (int i = 1; function_named(d, own); i++) snprintf(own, size, "%s_frozen_%d", name, i);
+    for (size_t i = library->n_function; function_named(d, own); i++) snprintf(own, size, "%s_frozen_%zu", name, i);
     if (!(*out = copy_function(&d->arena, from, own))) return hr__draft_no_memory(err);
     memcpy(grown, library->function, sizeof *grown * library->n_function);
     grown[library->n_function++] = *out;

@@ -108,7 +108,7 @@ static void idle_threads_have_a_reason(void **state)
 {
     (void)state;
     hr_iterator_stats s = two_stages(1, 8, 10);
-    s.window_seconds = 10;
+    s.window_seconds = 10, s.processors = 8;
     hr_verdict v = judged(s);
     assert_int_equal(v.by, HR_BOUND_WINDOW);
     assert_about(v.share, 0.5);
@@ -177,6 +177,64 @@ static hr_verdict judged_run(hr_dataset *ds, const hr_iterate_opts *opts)
     return v;
 }
 
+static hr_status asleep_always(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)in, (void)out, (void)call, (void)user;
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    return HR_OK;
+}
+
+static void a_function_that_sleeps_is_found(void **state)
+{
+    (void)state;
+    const int workers = 1;
+    const hr_iterate_opts opts = {.struct_size = sizeof opts, .workers = &workers};
+    const hr_verdict v = judged_run(hr_map(hr_range(200), asleep_always, NULL), &opts);
+    assert_int_equal(v.by, HR_BOUND_WORK);
+    assert_true(v.asleep);
+    assert_true(v.next_thread > 1.3); /* whatever the processors are */
+}
+
+static void a_small_budget_is_found(void **state)
+{
+    (void)state;
+    static const hr_field large = {.name = "image", .dtype = HR_FLOAT, .shape = {.rank = 1, .dims = {1 << 16}}};
+    static const hr_schema schema = {.fields = 1, .field = &large};
+    const int workers = 1;
+    const hr_iterate_opts opts = {.struct_size = sizeof opts, .workers = &workers, .budget = 1 << 17, .unit_rows = 1};
+    const hr_verdict v = judged_run(hr_map(hr_range(100), asleep_always, NULL, .output = &schema), &opts);
+    assert_int_equal(v.by, HR_BOUND_BUDGET);
+}
+
+/* Of a run over records in any order: with a kept index there is nothing to pass over. */
+static double index_seconds_of(hr_dataset *ds)
+{
+    const hr_element *e;
+    hr_iterator_stats stats;
+    hr_iterator *it = hr_iterate(ds, .seed = 1);
+    while (hr_next(it, &e) == HR_OK) continue;
+    assert_null(hr_iterator_error(it));
+    hr_iterator_stats_of(it, &stats);
+    hr_iterator_free(it);
+    return stats.index_seconds;
+}
+
+static void passes_over_files_without_an_index_are_counted(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_record_writer *writer;
+    assert_ok(hr_record_writer_open("records", NULL, &writer, &err), &err);
+    for (int i = 0; i < 20000; i++) assert_ok(hr_record_write(writer, "a record", 8, &err), &err);
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+    assert_true(index_seconds_of(hr_shuffled_records("records")) > 0);
+    assert_true(index_seconds_of(hr_tfrecord("records", .first = 100)) > 0);
+    assert_true(index_seconds_of(hr_tfrecord("records")) == 0);
+    assert_true(index_seconds_of(hr_shuffled_records("records", .keep_index = true)) > 0);
+    assert_true(index_seconds_of(hr_shuffled_records("records")) == 0);
+    assert_true(index_seconds_of(hr_tfrecord("records", .first = 100)) == 0);
+}
+
 static void a_narrow_window_is_found(void **state)
 {
     (void)state;
@@ -209,6 +267,9 @@ int main(void)
         cmocka_unit_test(who_sleeps_needs_threads_and_no_processor),
         cmocka_unit_test(idle_threads_have_a_reason),
         cmocka_unit_test(any_numbers_have_a_verdict),
+        cmocka_unit_test(a_function_that_sleeps_is_found),
+        cmocka_unit_test(a_small_budget_is_found),
+        cmocka_unit_test(passes_over_files_without_an_index_are_counted),
         cmocka_unit_test(a_narrow_window_is_found),
         cmocka_unit_test(a_thread_that_sleeps_is_told_from_one_that_works),
     };

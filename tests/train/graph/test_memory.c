@@ -126,68 +126,75 @@ static void run_rows(hr_session *s, hr_node x, hr_node y, int64_t count)
     hr_tensor_clear(&out);
 }
 
+/* A session of these layers that has run once: it has its plan. */
+typedef struct layered {
+    hr_graph *graph;
+    hr_session *session;
+    hr_node x, y;
+} layered;
+
+static layered begin_layers(void)
+{
+    layered l = {.graph = hr_graph_new()};
+    l.y = layers(l.graph, &l.x);
+    l.session = hr_session_new(l.graph, .workers = &(int){0});
+    run_rows(l.session, l.x, l.y, 1);
+    return l;
+}
+
+static void end_layers(const layered *l)
+{
+    hr_session_free(l->session);
+    hr_graph_free(l->graph);
+}
+
 static void batches_of_all_sizes_take_little_more_than_the_largest(void **state)
 {
     (void)state;
-    hr_node x;
-    hr_graph *g = hr_graph_new();
-    const hr_node y = layers(g, &x);
     int64_t kept[2];
     for (int all = 0; all < 2; all++) {
-        hr_session *s = hr_session_new(g, .workers = &(int){0});
-        run_rows(s, x, y, 1); /* the plan, and the libraries */
+        const layered l = begin_layers();
         watch_memory();
-        for (int64_t count = all ? 1 : 400; count <= 400; count++) run_rows(s, x, y, count);
+        for (int64_t count = all ? 1 : 400; count <= 400; count++) run_rows(l.session, l.x, l.y, count);
         kept[all] = memory_kept();
-        hr_session_free(s);
+        end_layers(&l);
     }
     print_message("kept after 400 rows: %lld bytes; after 1, 2, ... 400: %lld\n", (long long)kept[0],
                   (long long)kept[1]);
     assert_at_most(kept[1], 2 * kept[0]);
-    hr_graph_free(g);
 }
 
 static void what_no_run_needs_any_more_is_given_back(void **state)
 {
     (void)state;
-    hr_node x;
-    hr_graph *g = hr_graph_new();
-    const hr_node y = layers(g, &x);
-    hr_session *s = hr_session_new(g, .workers = &(int){0});
-    run_rows(s, x, y, 1);
+    const layered l = begin_layers();
     watch_memory();
-    for (int i = 0; i < 10; i++) run_rows(s, x, y, 1024);
+    for (int i = 0; i < 10; i++) run_rows(l.session, l.x, l.y, 1024);
     const int64_t large = memory_kept();
     const uint64_t end = uv_hrtime() + UINT64_C(30000000000);
     while (memory_kept() > large / 4 && uv_hrtime() < end) {
-        for (int i = 0; i < 10; i++) run_rows(s, x, y, 1);
+        for (int i = 0; i < 10; i++) run_rows(l.session, l.x, l.y, 1);
         uv_sleep(50);
     }
     print_message("kept after 1024 rows: %lld bytes; later, after one: %lld\n", (long long)large,
                   (long long)memory_kept());
     assert_at_most(memory_kept(), large / 4);
-    hr_session_free(s);
-    hr_graph_free(g);
+    end_layers(&l);
 }
 
 static void a_session_at_rest_keeps_nothing_of_its_runs(void **state)
 {
     (void)state;
-    hr_node x;
-    hr_graph *g = hr_graph_new();
-    const hr_node y = layers(g, &x);
-    hr_session *s = hr_session_new(g, .workers = &(int){0});
-    run_rows(s, x, y, 1);
-    hr_session_rest(s);
+    const layered l = begin_layers();
+    hr_session_rest(l.session);
     watch_memory();
     for (int i = 0; i < 3; i++) {
-        run_rows(s, x, y, 1024);
+        run_rows(l.session, l.x, l.y, 1024);
         assert_at_least(memory_kept(), 100000);
-        hr_session_rest(s);
+        hr_session_rest(l.session);
         assert_at_most(memory_kept(), 1000);
     }
-    hr_session_free(s);
-    hr_graph_free(g);
+    end_layers(&l);
 }
 
 int main(void)

@@ -416,6 +416,43 @@ static void a_variable_that_a_loop_changes_is_not_frozen(void **state)
     hr_graph_free(g);
 }
 
+/* An If whose branches both are the function. */
+static hr_node branch_to(hr_graph *g, const hr_function *f, hr_node handle)
+{
+    const hr_func func = {.name = (char *)(uintptr_t)hr_function_name(f)};
+    const hr_dtype in = HR_RESOURCE, out = HR_FLOAT;
+    return hr_new_node(g, "If", HR_INPUTS(hr_greater(hr_scalar(g, HR_FLOAT, 1), hr_scalar(g, HR_FLOAT, 0)), handle),
+                       HR_ATTRS(HR_TYPES_ATTR("Tin", &in, 1), HR_TYPES_ATTR("Tout", &out, 1),
+                                HR_FUNC_ATTR("then_branch", &func), HR_FUNC_ATTR("else_branch", &func)));
+}
+
+/* Each function has one before as both of its branches, so that copies for each caller double with each level. */
+static void functions_that_double_at_each_level_are_refused(void **state)
+{
+    (void)state;
+    enum { LEVELS = 40 };
+    hr_error err;
+    hr_graph *frozen, *g = hr_graph_new();
+    const hr_node v = hr_get_variable(g, "v", HR_FLOAT, HR_SCALAR, .initializer = hr_ones());
+    const hr_function *f = NULL;
+    for (int level = 0; level < LEVELS; level++) {
+        hr_graph *body = hr_function_begin(g, "level");
+        const hr_node handle = hr_function_input(body, HR_RESOURCE, HR_SCALAR, "handle");
+        const hr_node result = f ? branch_to(body, f, handle) : read_of(body, handle);
+        f = hr_function_end(body, &result, 1);
+        assert_non_null(f);
+    }
+    const hr_node y = branch_to(g, f, v), init = hr_target(hr_global_variables_initializer(g));
+    hr_session *s = hr_session_new(g);
+    assert_ok(hr_session_run(s, NULL, 0, &init, 1, NULL, &err), &err);
+    assert_status(hr_freeze_graph(s, &y, 1, &frozen, &err), HR_UNIMPLEMENTED);
+    assert_string_equal(err.kind, "transform.variable");
+    assert_text_contains(err.text, "calls of functions");
+    assert_null(frozen);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
 static void freezing_a_loop_may_lack_memory(void **state)
 {
     (void)state;
@@ -605,6 +642,7 @@ int main(void)
         cmocka_unit_test(what_changes_a_variable_is_not_frozen),
         cmocka_unit_test(variables_that_loops_and_branches_read_are_frozen),
         cmocka_unit_test(a_variable_that_a_loop_changes_is_not_frozen),
+        cmocka_unit_test(functions_that_double_at_each_level_are_refused),
         cmocka_unit_test(freezing_a_loop_may_lack_memory),
         cmocka_unit_test(calls_become_the_nodes_of_their_functions),
         cmocka_unit_test(functions_that_call_themselves_are_not_inlined),

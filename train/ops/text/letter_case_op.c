@@ -1,5 +1,6 @@
 /* StringLower and StringUpper: letters of ASCII, or of Unicode in UTF-8. */
 #include "train/ops/text/letter_case.h"
+#include "train/ops/text/utf8.h"
 
 #include <headrace/kernels.h>
 
@@ -8,32 +9,15 @@
 /* The character at `at`, and its bytes. Bytes that are none, as many as could begin one, are U+FFFD. */
 static int64_t letter_at(hr_view in, int64_t at, uint32_t *letter)
 {
-    const unsigned char *text = (const unsigned char *)in.data + at;
-    const int64_t left = in.size - at;
-    const unsigned char c = text[0];
-    const int more = c < 0x80 ? 0 : c < 0xc2 ? -1 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : c < 0xf5 ? 3 : -1;
-    *letter = more <= 0 ? c : c & (0x3f >> more);
-    for (int i = 1; i <= more; i++) {
-        const unsigned char low = i > 1 ? 0x80 : c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
-        const unsigned char high = i > 1 ? 0xbf : c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
-        if (i >= left || text[i] < low || text[i] > high) {
-            *letter = 0xfffd;
-            return i;
-        }
-        *letter = *letter << 6 | (text[i] & 0x3f);
-    }
-    if (more < 0) *letter = 0xfffd;
-    return more < 0 ? 1 : more + 1;
+    const int64_t size = utf8_next((const unsigned char *)in.data + at, in.size - at, letter);
+    if (*letter == UINT32_MAX) *letter = 0xfffd;
+    return size;
 }
 
 static void put_letter(hr_strings *out, uint32_t c)
 {
-    char text[4];
-    const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    static const unsigned char marks[] = {0, 0xc0, 0xe0, 0xf0};
-    text[0] = (char)(marks[more] | c >> 6 * more);
-    for (int i = 1; i <= more; i++) text[i] = (char)(0x80 | (c >> 6 * (more - i) & 0x3f));
-    hr_strings_add(out, (hr_view){text, more + 1});
+    char text[UTF8_MOST];
+    hr_strings_add(out, (hr_view){text, utf8_put(c, text)});
 }
 
 static uint32_t changed_by(const letter_run *runs, int count, uint32_t c)

@@ -1,6 +1,7 @@
 /* UnicodeDecode, UnicodeDecodeWithOffsets, UnicodeEncode, UnicodeTranscode: texts as numbers of characters and back, in
  * UTF-8, UTF-16 and UTF-32. A byte order mark counts for its own string, and is no character of it; TensorFlow keeps
  * what the first string of a batch said. */
+#include "train/ops/text/utf8.h"
 #include <ctype.h>
 #include <headrace/kernels.h>
 #include <headrace/text_ops.h>
@@ -59,30 +60,6 @@ static hr_status policy_of(const hr_kernel *k, bool decodes, policy *out, hr_err
 
 /* ---- from bytes ---- */
 
-static bool continues(const uint8_t *at, const uint8_t *end) { return at < end && (*at & 0xc0) == 0x80; }
-
-/* Each of these gives how many bytes the next character takes, or the longest part of one: then *c is above LAST. */
-static int64_t next_utf8(const uint8_t *at, const uint8_t *end, uint32_t *c)
-{
-    const uint8_t first = *at;
-    const int more = first < 0xc2 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : first < 0xf5 ? 3 : 0;
-    *c = first;
-    if (first < 0x80) return 1;
-    *c = UINT32_MAX;
-    if (more == 0) return 1;
-    uint32_t value = first & (0x3fu >> more);
-    for (int i = 1; i <= more; i++) {
-        if (!continues(at + i, end)) return i;
-        value = value << 6 | (at[i] & 0x3f);
-        /* Overlong forms, surrogates and what is beyond the last character end at the second byte. */
-        if (i == 1 && ((first == 0xe0 && at[1] < 0xa0) || (first == 0xed && at[1] > 0x9f) ||
-                       (first == 0xf0 && at[1] < 0x90) || (first == 0xf4 && at[1] > 0x8f)))
-            return 1;
-    }
-    *c = value;
-    return more + 1;
-}
-
 static uint32_t unit16(const uint8_t *at, bool big)
 {
     return big ? (uint32_t)at[0] << 8 | at[1] : (uint32_t)at[1] << 8 | at[0];
@@ -92,6 +69,7 @@ static bool is_high(uint32_t c) { return c >= 0xd800 && c < 0xdc00; }
 static bool is_low(uint32_t c) { return c >= 0xdc00 && c < 0xe000; }
 static uint32_t joined(uint32_t high, uint32_t low) { return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00); }
 
+/* As utf8_next: how many bytes the next character takes, or the longest part of one, and then *c is above LAST. */
 static int64_t next_utf16(const uint8_t *at, const uint8_t *end, bool big, uint32_t *c)
 {
     *c = UINT32_MAX;
@@ -120,7 +98,7 @@ static int64_t next_utf32(const uint8_t *at, const uint8_t *end, bool big, uint3
 
 static int64_t next_character(const uint8_t *at, const uint8_t *end, encoding from, uint32_t *c)
 {
-    if (from == UTF_8) return next_utf8(at, end, c);
+    if (from == UTF_8) return utf8_next(at, end - at, c);
     if (from == UTF_16_BE || from == UTF_16_LE) return next_utf16(at, end, from == UTF_16_BE, c);
     return next_utf32(at, end, from == UTF_32_BE, c);
 }
@@ -210,15 +188,8 @@ static void put_character(writing *w, uint32_t c)
         if (c > 0xffff) put_bytes(w, 0xd800 + ((c - 0x10000) >> 10), 2);
         put_bytes(w, c > 0xffff ? 0xdc00 + (c & 0x3ff) : c, 2);
     } else {
-        if (is_high(c) || is_low(c)) c = REPLACEMENT;
-        if (c < 0x80)
-            put_bytes(w, c, 1);
-        else if (c < 0x800)
-            put_bytes(w, 0xc080 | (c & 0x7c0) << 2 | (c & 0x3f), 2);
-        else if (c < 0x10000)
-            put_bytes(w, 0xe08080 | (c & 0xf000) << 4 | (c & 0xfc0) << 2 | (c & 0x3f), 3);
-        else
-            put_bytes(w, 0xf0808080 | (c & 0x1c0000) << 6 | (c & 0x3f000) << 4 | (c & 0xfc0) << 2 | (c & 0x3f), 4);
+        char text[UTF8_MOST];
+        hr_strings_add(&w->out, (hr_view){text, utf8_put(is_high(c) || is_low(c) ? REPLACEMENT : c, text)});
     }
 }
 

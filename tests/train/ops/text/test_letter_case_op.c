@@ -18,6 +18,9 @@ static void letters_change_their_case(void **state)
     EXPECT_NODE_WITH("StringUpper", "string[1] '\\xc3\\xa4b\\xc3\\x9f\\xc4\\xb1\\xef\\xac\\x81\\xcf\\x82'",
                      "string[1] '\\xc3\\xa4B\\xc3\\x9f\\xc4\\xb1\\xef\\xac\\x81\\xcf\\x82'",
                      HR_STRING_ATTR("encoding", ""));
+    EXPECT_NODE_WITH("StringUpper", "string[1] '\\xf4\\x90\\x80\\x80a'",
+                     "string[1] '\\xef\\xbf\\xbd\\xef\\xbf\\xbd\\xef\\xbf\\xbd\\xef\\xbf\\xbdA'",
+                     HR_STRING_ATTR("encoding", "utf-8"));
     EXPECT_NODE_WITH("StringLower", "string[1] '\\xffA\\xc3'", "string[1] '\\xef\\xbf\\xbda\\xef\\xbf\\xbd'",
                      HR_STRING_ATTR("encoding", "utf-8"));
 }

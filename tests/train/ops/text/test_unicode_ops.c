@@ -120,6 +120,10 @@ static void neighbours_of_words_are_texts(void **state)
 static void characters_are_decoded_as_tensorflow_does(void **state)
 {
     (void)state;
+    EXPECT_NODE_WITH("UnicodeDecodeWithOffsets", "string[2] 'a\\xf5\\x80\\x80\\x80b' '\\xff\\xc0\\x80'",
+                     "int64[3] 0 6 9; int32[9] 97 65533 65533 65533 65533 98 65533 65533 65533; "
+                     "int64[9] 0 1 2 3 4 5 0 1 2",
+                     HR_STRING_ATTR("input_encoding", "UTF-8"));
     EXPECT_NODE_WITH(
         "UnicodeDecodeWithOffsets",
         "string[17] 'a\\xe2\\x82' '\\xe2\\x82a' '\\xf0\\x90\\x80b' '\\xc0\\xafx' '\\xed\\xa0\\x80' "
