@@ -60,6 +60,8 @@ hr_status bench_schema(const char *text, struct hr__schema_file *out, hr_error *
 hr_status bench_files(const char *folder, const char *names, hr_file_list *out, hr_error *err);
 /* label, I1..I13 (default 0), C1..C26 (default ""); static. */
 const hr_parse_spec *bench_spec(void);
+/* Their columns, of CSV files. */
+hr_dataset *bench_text_rows(const char *pattern);
 /* list_files > interleave(4) > shuffle(10000, seed 7). */
 hr_dataset *bench_shuffled(const char *folder);
 /* The same > batch(512) > parse > prefetch. */

@@ -83,6 +83,21 @@ const hr_parse_spec *bench_spec(void)
     return &spec;
 }
 
+hr_dataset *bench_text_rows(const char *pattern)
+{
+    static hr_csv_column column[40];
+    const hr_parse_spec *spec = bench_spec();
+    static const int64_t zero = 0;
+    static hr_tensor none;
+    none = hr_tensor_of(HR_INT64, HR_SCALAR, &zero);
+    for (int i = 0; i < 40; i++) {
+        const hr_feature *f = &spec->feature[i];
+        column[i] = (hr_csv_column){
+            .name = f->key, .dtype = f->dtype, .default_value = f->default_value ? f->default_value : &none};
+    }
+    return hr_csv(pattern, .columns = column, .column_count = 40);
+}
+
 hr_dataset *bench_shuffled(const char *folder)
 {
     char pattern[1024];
