@@ -141,7 +141,7 @@ hr_status hr_set_string_at(hr_builder *out, const char *name, int64_t at, const 
     hr_view *view = (hr_view *)out->rows->column[i].values + first_value(out, i) + at;
     *view = (hr_view){nothing, 0};
     if (size == 0) return HR_OK;
-    char *bytes = out->work ? hr_row_bytes(out->work, out->rows, (size_t)size) : hr_unit_bytes(out->plan, (size_t)size);
+    char *bytes = out->work ? hr_row_text(out->work, out->rows, (size_t)size) : hr_unit_bytes(out->plan, (size_t)size);
     out->no_memory |= bytes == NULL;
     if (!bytes) return HR_RESOURCE_EXHAUSTED;
     memcpy(bytes, data, (size_t)size);

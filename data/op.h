@@ -346,6 +346,9 @@ HR_API void hr_work_shared_changed(hr_work *w);
 
 HR_API void *hr_scratch(hr_work *w, size_t bytes); /* the thread's own, until work returns; NULL: no memory */
 HR_API void *hr_row_bytes(hr_work *w, hr_columns *rows, size_t bytes); /* lives as long as the rows; NULL: no memory */
+/* The same for strings that work makes, and for nothing else: while rows wait in an operator such as shuffle, each has
+ * a copy of its strings, and this memory is free. At any address; 64 readable bytes follow. */
+HR_API void *hr_row_text(hr_work *w, hr_columns *rows, size_t bytes);
 /* hr_work_cancelled: hr_cancel was called; work that takes long checks it from time to time, and returns
  * HR_CANCELLED. hr_work_tf_compat: as hr_plan_tf_compat. */
 HR_API bool hr_work_cancelled(const hr_work *w);

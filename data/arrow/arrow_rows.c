@@ -198,7 +198,7 @@ hr_status hr__arrow_fill(const hr__arrow_table *table, const hr__arrow_batch *ba
         t.first = first;
         t.number = batch->first;
         if (t.c->field.dtype == HR_STRING) {
-            t.text = hr_row_bytes(w, rows, measure_strings(&t));
+            t.text = hr_row_text(w, rows, measure_strings(&t));
             if (!t.text) return hr_no_memory(err, table->who);
         }
         if (t.c->count >= 0)

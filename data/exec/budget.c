@@ -14,7 +14,8 @@ size_t hr__blocks_size(const block *b)
 
 size_t hr__rows_size(const rows *r)
 {
-    return r->cell_bytes + hr__blocks_size(r->arrays) + hr__blocks_size(r->bytes) + hr__blocks_size(r->held);
+    return r->cell_bytes + hr__blocks_size(r->arrays) + hr__blocks_size(r->bytes) + hr__blocks_size(r->texts) +
+           hr__blocks_size(r->held);
 }
 
 /* About: some of a column's strings stand for all of them. Where rows may be missing nobody knows what lies there. */

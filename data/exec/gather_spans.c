@@ -306,8 +306,11 @@ static void swap_rows(rows *r, rows *fresh)
     r->bytes = old.bytes;
     r->byte_at = old.byte_at;
     r->byte_left = old.byte_left;
+    r->texts = old.texts;
+    r->text_at = old.text_at;
+    r->text_left = old.text_left;
     fresh->parts = NULL;
-    fresh->bytes = NULL;
+    fresh->bytes = fresh->texts = NULL;
     hr__rows_drop(fresh);
 }
 
@@ -326,7 +329,7 @@ bool hr__rows_unfold(rows *r, hr_work *w)
     return done;
 }
 
-/* Texts that an operator made lie among the arrays (hr_row_bytes), where views of the rows that stay point to them. */
+/* An operator may have made strings by hr_row_bytes: views of the rows that stay point to them. */
 static void keep_texts(rows *from, rows *to)
 {
     block **end = &to->arrays;

@@ -30,6 +30,7 @@ static void rows_free(rows *r)
     hr__parts_return(r->parts);
     hr__store_put_blocks(&e->store, r->arrays);
     hr__store_put_blocks(&e->store, r->bytes);
+    hr__store_put_blocks(&e->store, r->texts);
     hr__store_put_blocks(&e->store, r->held);
     hr_dataset_unref(r->keeps);
     uv_mutex_lock(&e->store.lock);
@@ -62,6 +63,26 @@ void *hr__rows_array(rows *r, size_t size)
 void *hr__rows_bytes(rows *r, size_t size)
 {
     return take_bytes(r, &r->bytes, &r->byte_at, &r->byte_left, (size + 15) & ~(size_t)15);
+}
+
+/* Short ones lie side by side: the bytes after each are those of the next one, or the block's slack. A long one has a
+ * block of its own, and those after it go on where they were. */
+void *hr__rows_text(rows *r, size_t size)
+{
+    enum { SHARED = 16 << 10, LONG = SHARED / 8 };
+    block *b;
+    if (r->text_left <= size) { /* none of no bytes either, if there is no block yet */
+        if (!(b = hr__store_block(&r->engine->store, size < LONG ? SHARED : size))) return NULL;
+        b->next = r->texts;
+        r->texts = b;
+        if (size >= LONG) return block_bytes(b);
+        r->text_at = block_bytes(b);
+        r->text_left = b->size;
+    }
+    void *p = r->text_at;
+    r->text_at += size;
+    r->text_left -= size;
+    return p;
 }
 
 void *hr__rows_held(rows *r, size_t size)

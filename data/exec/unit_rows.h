@@ -40,9 +40,10 @@ struct rows {
     engine *engine;
     hr_dataset *keeps;       /* the schemas' owner: rows may outlive the input that made them */
     const hr_dataset *shape; /* whose schema these rows have */
-    block *arrays, *bytes;   /* what lives as long as the rows; what cells replace */
-    char *array_at, *byte_at;
-    size_t array_left, byte_left;
+    block *arrays;           /* what lives as long as the rows */
+    block *bytes, *texts;    /* what cells replace: what a source has read, and strings that work made */
+    char *array_at, *byte_at, *text_at;
+    size_t array_left, byte_left, text_left;
     parts *parts;
     size_t cell_bytes;
     size_t given_up; /* bytes of blocks that were needed while the unit was worked on */
@@ -59,6 +60,7 @@ rows *hr__rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape);
 size_t hr__column_stride(size_t width, int64_t capacity);
 void *hr__rows_array(rows *r, size_t size);                                /* on a cache line; NULL: no memory */
 void *hr__rows_bytes(rows *r, size_t size);                                /* for strings */
+void *hr__rows_text(rows *r, size_t size);                                 /* the same, many a block, at any address */
 void *hr__rows_held(rows *r, size_t size);                                 /* stays when columns go */
 bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t capacity); /* new columns; sets capacity */
 void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans); /* so many together; counts their cells */

@@ -163,20 +163,21 @@ static void move_row(rows *r, int64_t row)
     }
 }
 
-/* The blocks that the strings came from are free again, the first of them for this thread's next unit; not those that
- * the columns lie in. */
+/* The blocks that the strings came from are free again, the first of those that were read for this thread's next unit;
+ * not those that the columns lie in. */
 static void give_up_bytes(rows *r, hr_work *w)
 {
     if (r->aliases) return;
-    r->given_up += hr__blocks_size(r->bytes);
+    r->given_up += hr__blocks_size(r->bytes) + hr__blocks_size(r->texts);
     if (!w->hot && r->bytes) {
         w->hot = r->bytes;
         r->bytes = w->hot->next;
         w->hot->next = NULL;
     }
     hr__store_put_blocks(&r->engine->store, r->bytes);
-    r->bytes = NULL;
-    r->byte_left = 0;
+    hr__store_put_blocks(&r->engine->store, r->texts);
+    r->bytes = r->texts = NULL;
+    r->byte_left = r->text_left = 0;
     hr__parts_return(r->parts);
     r->parts = NULL;
 }
@@ -270,6 +271,12 @@ void *hr_row_bytes(hr_work *w, hr_columns *c, size_t bytes)
 {
     (void)w; /* not among the bytes of strings: these are given up when strings move into cells */
     return hr__rows_array((rows *)c, bytes + STRING_SLACK);
+}
+
+void *hr_row_text(hr_work *w, hr_columns *c, size_t bytes)
+{
+    (void)w;
+    return hr__rows_text((rows *)c, bytes);
 }
 
 uint64_t hr_row_key(const hr_work *w, const hr_columns *c, int64_t row, uint64_t seed)

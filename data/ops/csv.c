@@ -291,6 +291,12 @@ static void *row_bytes(size_t size, void *user)
     return hr_row_bytes(t->w, t->rows, size);
 }
 
+static void *row_text(size_t size, void *user)
+{
+    const target *t = user;
+    return hr_row_text(t->w, t->rows, size);
+}
+
 static bool csv_grow_list(int column, int64_t count, void *user)
 {
     const target *t = user;
@@ -318,6 +324,7 @@ static hr_status csv_work(const void *spec, const void *unit_, hr_work *w, hr_co
     if (sp->policy) hr_work_count(w, t.damaged.seen, rows->rows);
     hr__csv_sink sink = {.column = rows->column, .origin = rows->origin, .file = unit->number};
     sink.bytes = row_bytes;
+    sink.text = row_text;
     sink.grow = csv_grow_list;
     sink.failed = fail_row;
     sink.user = &t;

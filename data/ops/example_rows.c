@@ -156,7 +156,7 @@ static hr_status encode_columns(const example_rows_spec *sp, hr__damaged_rows *d
     size_t size = hr__row_writer_capacity(sp->writer) * (size_t)rows->rows;
     for (int c = 0; c < sp->schema->fields; c++)
         size += column_bytes(&before->schema->field[c], &before->column[c], rows->rows);
-    char *to = hr_row_bytes(d->work, rows, size + 64);
+    char *to = hr_row_text(d->work, rows, size + 64);
     if (!to) return hr_no_memory(err, "example_rows: records");
     hr_view *value = rows->column[0].values;
     for (int64_t r = 0; r < rows->rows; r++) {
@@ -252,7 +252,7 @@ static hr_status put_record(const example_rows_spec *sp, record_maker *m, hr__da
     *value = example;
     if (!sp->schema && !m->json) return HR_OK; /* a record as it came */
     if (sp->schema) HR_TRY(hr__example_measure(m->keeper.kept, &size, err));
-    char *to = hr_row_bytes(d->work, d->rows, size + 64);
+    char *to = hr_row_text(d->work, d->rows, size + 64);
     if (!to) return hr_no_memory(err, "example_rows: records");
     if (sp->schema)
         hr__example_put(m->keeper.kept, to);

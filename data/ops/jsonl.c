@@ -78,6 +78,12 @@ static void *jsonl_bytes(size_t size, void *user)
     return hr_row_bytes(t->damaged.work, t->damaged.rows, size);
 }
 
+static void *jsonl_text(size_t size, void *user)
+{
+    const jsonl_target *t = user;
+    return hr_row_text(t->damaged.work, t->damaged.rows, size);
+}
+
 static bool jsonl_grow(int column, int64_t count, void *user)
 {
     const jsonl_target *t = user;
@@ -143,6 +149,7 @@ static hr_status jsonl_work(const void *spec, const void *unit, hr_work *w, hr_c
     t.sink.column = rows->column;
     t.sink.rows = rows->rows;
     t.sink.bytes = jsonl_bytes;
+    t.sink.text = jsonl_text;
     t.sink.grow = jsonl_grow;
     t.sink.user = &t;
     t.damaged = (hr__damaged_rows){HR__DAMAGED_WORDS("jsonl"), .policy = sp->policy, .work = w, .rows = rows};

@@ -276,7 +276,7 @@ static hr_status serialize_work(row_job *j, hr_error *err)
             values += (size_t)from->splits[0][r] * width;
         }
         const size_t size = hr__tensor_wire_size(f->dtype, shape, values);
-        char *bytes = hr_row_bytes(j->w, j->rows, size);
+        char *bytes = hr_row_text(j->w, j->rows, size);
         if (!bytes) return hr_no_memory(err, j->sp->call);
         hr__tensor_wire_put(f->dtype, shape, values, bytes);
         to[r] = (hr_view){bytes, (int64_t)size};
@@ -344,7 +344,7 @@ static const char base64_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 static hr_status encode_base64(row_job *j, hr_view in, hr_view *out, hr_error *err)
 {
     if (in.size == 0) return HR_OK;
-    char *to = hr_row_bytes(j->w, j->rows, (size_t)(in.size + 2) / 3 * 4);
+    char *to = hr_row_text(j->w, j->rows, (size_t)(in.size + 2) / 3 * 4);
     if (!to) return hr_no_memory(err, j->sp->call);
     *out = (hr_view){to, 0};
     for (int64_t i = 0; i < in.size; i += 3) {
@@ -365,7 +365,7 @@ static hr_status decode_base64(row_job *j, hr_view in, hr_view *out, hr_error *e
         return hr_fail(err, HR_INVALID_ARGUMENT, "row_bytes.base64",
                        "expected base64, whose length is never 1 modulo 4, got %" PRId64 " letters", in.size);
     if (in.size == 0) return HR_OK;
-    char *to = hr_row_bytes(j->w, j->rows, (size_t)in.size / 4 * 3 + 3);
+    char *to = hr_row_text(j->w, j->rows, (size_t)in.size / 4 * 3 + 3);
     if (!to) return hr_no_memory(err, j->sp->call);
     *out = (hr_view){to, 0};
     for (int64_t i = 0; i < in.size; i += 4) {
@@ -390,7 +390,7 @@ static hr_status decode_base64(row_job *j, hr_view in, hr_view *out, hr_error *e
 /* Twice the space, with what is there. */
 static char *grow_bytes(row_job *j, char *bytes, size_t used, size_t *capacity)
 {
-    char *grown = *capacity <= SIZE_MAX / 4 ? hr_row_bytes(j->w, j->rows, 2 * *capacity) : NULL;
+    char *grown = *capacity <= SIZE_MAX / 4 ? hr_row_text(j->w, j->rows, 2 * *capacity) : NULL;
     if (grown) memcpy(grown, bytes, used);
     *capacity *= 2;
     return grown;
@@ -398,7 +398,7 @@ static char *grow_bytes(row_job *j, char *bytes, size_t used, size_t *capacity)
 
 static hr_status inflate_string(row_job *j, z_stream *z, size_t capacity, hr_view *out, hr_error *err)
 {
-    char *bytes = hr_row_bytes(j->w, j->rows, capacity);
+    char *bytes = hr_row_text(j->w, j->rows, capacity);
     size_t used = 0;
     int st = Z_OK;
     while (bytes && (z->avail_in > 0 || st == Z_OK)) {

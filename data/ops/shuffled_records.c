@@ -376,7 +376,7 @@ static hr_status shuffled_work(const void *spec, const void *unit_, hr_work *w, 
     draw_all(unit, d, count);
     const indexed_file *file = unit->of->file;
     reading r = {.at = d, .end = d + count, .w = w, .rows = rows};
-    r.bytes = hr_row_bytes(w, rows, find_all(file, d, count));
+    r.bytes = hr_row_text(w, rows, find_all(file, d, count));
     if (!r.bytes) return hr_no_memory(err, "shuffled_records: a unit's records");
     for (; r.at < r.end && !hr_work_cancelled(w); file++)
         if (r.at->record < file->first + hr_record_index_count(file->index)) read_from_file(file, &r);

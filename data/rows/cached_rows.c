@@ -388,9 +388,11 @@ hr_status hr__cached_plan(hr__cached_rows *cached, hr__cached_place *at, const h
 static hr_status cached_rows_read_piece(const hr__cached_rows *cached, const hr__piece *piece, hr_work *w,
                                         hr_columns *rows, hr__packed *out, hr_error *err)
 {
+    enum { ALIGN = 64 };
     const size_t columns = (size_t)rows->schema->fields * sizeof(hr__packed_column);
     hr__packed_column *column = hr_scratch(w, columns + piece->stored);
-    char *bytes = hr_row_bytes(w, rows, piece->size);
+    char *bytes = hr_row_text(w, rows, piece->size + ALIGN); /* all but its strings is copied from there */
+    if (bytes) bytes += -(uintptr_t)bytes % ALIGN;
     if (!column || !bytes) return hr_no_memory(err, "cached rows");
     HR_TRY(hr__rows_piece_read(cached->in, piece, (char *)column + columns, bytes, err));
     HR_TRY(hr__packed_open(bytes, piece->size, rows->schema, column, out, err));

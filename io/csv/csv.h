@@ -278,6 +278,7 @@ typedef struct hr__csv_sink {
     hr_origin *origin;                       /* NULL, or space for all rows */
     int32_t file;                            /* for origin */
     void *(*bytes)(size_t size, void *user); /* memory that lives as long as the rows; NULL: none */
+    void *(*text)(size_t size, void *user);  /* the same for strings alone */
     /* Columns with a separator have splits of all rows + 1 and ask for space for `count` values. False: no memory. */
     bool (*grow)(int column, int64_t count, void *user);
     void (*failed)(int64_t row, const hr_error *error, void *user); /* in rising order */
@@ -287,7 +288,7 @@ typedef struct hr__csv_sink {
 } hr__csv_sink;
 
 size_t hr__csv_scratch_size(void);
-/* Parses a block. `path` stands in errors. Strings point into the block, or into what sink->bytes gave. With
+/* Parses a block. `path` stands in errors. Strings point into the block, or into what sink->text gave. With
  * keep_missing, columns with missing values get `present`. Fails only for lack of memory. */
 hr_status hr__csv_parse(const hr__csv_format *f, const hr__csv_layout *layout, const char *path,
                         const hr__csv_block *block, void *scratch, hr__csv_sink *sink, hr_error *err);

@@ -40,7 +40,7 @@ static hr_view unquote(hr__csv_parser *p, const char *text, size_t size)
     const hr__csv_dialect *d = &p->f->dialect;
     if (!memchr(text, d->quote, size) && !(d->escapes && memchr(text, d->escape, size)))
         return (hr_view){text, (int64_t)size};
-    if (!p->unquoted) p->unquoted = p->sink->bytes(2 * p->block->size, p->sink->user);
+    if (!p->unquoted) p->unquoted = p->sink->text(2 * p->block->size, p->sink->user);
     if (!p->unquoted) {
         p->no_memory = true;
         return (hr_view){"", 0};

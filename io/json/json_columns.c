@@ -206,7 +206,7 @@ static hr_status put_value(place *at, const void *value, hr_error *err)
 static hr_status put_text(place *at, hr_view text, bool kept, hr_error *err)
 {
     if (!kept && text.size > 0) {
-        char *copy = at->sink->bytes((size_t)text.size, at->sink->user);
+        char *copy = at->sink->text((size_t)text.size, at->sink->user);
         if (!copy) return hr_no_memory(err, "jsonl: a string");
         text.data = memcpy(copy, text.data, (size_t)text.size);
     }

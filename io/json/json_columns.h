@@ -39,6 +39,7 @@ typedef struct hr__json_sink {
     hr_column *column; /* one a column of the format; values have space for all rows, lists have splits[0] */
     int64_t rows;      /* of this space */
     void *(*bytes)(size_t size, void *user);             /* memory that lives as long as the rows; NULL: none */
+    void *(*text)(size_t size, void *user);              /* the same for strings alone */
     bool (*grow)(int column, int64_t count, void *user); /* space for so many values of a list; false: no memory */
     void *user;
     uint64_t *seen;   /* a bit a column, scratch */

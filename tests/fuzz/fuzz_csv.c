@@ -12,8 +12,8 @@ enum { COLUMNS = 3, MAX = 1 << 16 };
 typedef struct memory {
     void *piece[8];
     int pieces;
-    uint64_t *hash; /* of each row of the block; an error's */
-    int64_t capacity;   /* values of a column */
+    uint64_t *hash;   /* of each row of the block; an error's */
+    int64_t capacity; /* values of a column */
 } memory;
 
 static void *bytes(size_t size, void *user)
@@ -88,7 +88,7 @@ static uint64_t hash_text(const hr__csv_format *f, const char *text, size_t size
         }
         hr_column column[COLUMNS] = {0};
         memory m = {.hash = calloc((size_t)count.rows + 1, sizeof *m.hash)};
-        hr__csv_sink sink = {.column = column, .bytes = bytes, .grow = grow, .failed = failed};
+        hr__csv_sink sink = {.column = column, .bytes = bytes, .text = bytes, .grow = grow, .failed = failed};
         sink.user = &m;
         m.capacity = (int64_t)count.size + 1;
         char *copy = calloc(1, count.size + 64);

@@ -158,10 +158,11 @@ static void learn(stage *s, size_t bytes) { hr__budget_learn(s, &(unit){.rows = 
 static void rows_take_their_cells_and_all_their_blocks(void **state)
 {
     (void)state;
-    block chain[2] = {{.size = 10000}, {.size = 20000}}, bytes = {.size = 3000}, held = {.size = 700};
+    block chain[2] = {{.size = 10000}, {.size = 20000}}, bytes = {.size = 3000}, texts = {.size = 50},
+          held = {.size = 700};
     chain[0].next = &chain[1];
-    const rows r = {.cell_bytes = 5, .arrays = chain, .bytes = &bytes, .held = &held};
-    assert_int_equal(hr__rows_size(&r), 5 + 10000 + 20000 + 3000 + 700 + 4 * BLOCK_EXTRA);
+    const rows r = {.cell_bytes = 5, .arrays = chain, .bytes = &bytes, .texts = &texts, .held = &held};
+    assert_int_equal(hr__rows_size(&r), 5 + 10000 + 20000 + 3000 + 50 + 700 + 5 * BLOCK_EXTRA);
 }
 
 static void a_unit_is_taken_to_be_as_large_as_the_largest_so_far(void **state)
