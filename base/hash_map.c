@@ -3,24 +3,37 @@
 #include "base/hash_map.h"
 #include "base/pages.h"
 
-enum { CHUNK = 1 << 16, MIN_SLOTS = 16, LINE = 64 };
+enum { FIRST_CHUNK = 1 << 10, MOST_CHUNK = 1 << 16, MIN_SLOTS = 16, LINE = 64 };
 
 struct hr__map_chunk {
     struct hr__map_chunk *next;
     char *end; /* of what is filled */
+    size_t space;
     char bytes[];
 };
+
+/* Twice as large as the one before, within bounds: most maps are small. A key that is large has one of its own. */
+static struct hr__map_chunk *new_chunk(hr__map *map, size_t size)
+{
+    size_t space = map->chunks ? map->chunks->space : FIRST_CHUNK / 2;
+    if (size > SIZE_MAX / 2) return NULL;
+    do space *= 2;
+    while (space < 4 * size && space < MOST_CHUNK);
+    if (space > MOST_CHUNK) space = MOST_CHUNK;
+    if (size > space / 4) space = size;
+    struct hr__map_chunk *chunk = hr_malloc(sizeof *chunk + space);
+    if (!chunk) return NULL;
+    *chunk = (struct hr__map_chunk){map->chunks, chunk->bytes, space};
+    map->chunks = chunk;
+    map->chunk_left = space;
+    return chunk;
+}
 
 static char *keep_bytes(hr__map *map, const char *key, size_t size)
 {
     if (size > map->chunk_left) {
-        size_t space = size > CHUNK / 4 ? size : CHUNK;
-        if (size > SIZE_MAX / 2) return NULL;
-        struct hr__map_chunk *chunk = hr_malloc(sizeof *chunk + space);
+        struct hr__map_chunk *chunk = new_chunk(map, size);
         if (!chunk) return NULL;
-        *chunk = (struct hr__map_chunk){map->chunks, chunk->bytes};
-        map->chunks = chunk;
-        map->chunk_left = space;
     }
     char *copy = memcpy(map->chunks->end, key, size);
     map->chunks->end += size;

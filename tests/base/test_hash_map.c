@@ -173,10 +173,46 @@ static void every_byte_of_a_key_counts(void **state)
     assert_null(hr__map_candidate(&map, 12345));
 }
 
+/* Most maps have few keys, and of those with many, the bytes of keys take hardly more than they are. */
+static void long_keys_take_little_more_than_their_bytes(void **state)
+{
+    (void)state;
+    enum { KEYS = 5000, SIZE = 60 };
+    hr__map map = {0};
+    char key[2000];
+    memset(key, 'k', sizeof key);
+    watch_memory();
+    assert_status(hr__map_add(&map, key, SIZE, 0, NULL), HR_OK);
+    assert_at_most(memory_kept(), 3000);
+    assert_status(hr__map_reserve(&map, KEYS + 100, NULL), HR_OK);
+    watch_memory();
+    for (int i = 1; i < KEYS; i++) {
+        snprintf(key, SIZE, "%0*d", SIZE - 1, i);
+        assert_status(hr__map_add(&map, key, SIZE, i, NULL), HR_OK);
+    }
+    assert_at_most(memory_kept(), KEYS * SIZE * 6 / 5 + 66000);
+    watch_memory();
+    fail_allocation(INT64_MAX);
+    for (size_t i = 1; i <= 100; i++) assert_status(hr__map_add(&map, key, sizeof key - i, (int64_t)i, NULL), HR_OK);
+    assert_at_most(allocations_since(), 10);
+    assert_at_most(memory_kept(), 100 * (int64_t)sizeof key * 6 / 5 + 66000);
+    hr__map other = {0};
+    fail_allocation(INT64_MAX);
+    for (size_t i = 1; i <= 100; i++) assert_status(hr__map_add(&other, key, 400 + i, 0, NULL), HR_OK);
+    assert_at_most(allocations_since(), 30);
+    hr__map_free(&other);
+    for (int i = 1; i < KEYS; i++) {
+        snprintf(key, SIZE, "%0*d", SIZE - 1, i);
+        assert_int_equal(*hr__map_find(&map, key, SIZE), i);
+    }
+    hr__map_free(&map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_byte_of_a_key_counts),
+        cmocka_unit_test(long_keys_take_little_more_than_their_bytes),
         cmocka_unit_test(what_was_added_is_found_and_nothing_else),
         cmocka_unit_test(a_second_key_is_told_and_changes_nothing_unless_asked),
         cmocka_unit_test(a_map_without_memory_stays_whole),

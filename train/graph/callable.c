@@ -12,7 +12,7 @@ hr_status hr__plan_for_nodes(hr_session *s, const hr_node *feeds, int feed_count
     hr_feed *fed = feeds && feed_count > 0 ? hr_calloc((size_t)feed_count, sizeof *fed) : NULL;
     if (feeds && feed_count > 0 && !fed) return hr_no_memory(err, "a callable");
     for (int i = 0; fed && i < feed_count; i++) fed[i].node = feeds[i];
-    const hr_status st = hr__session_plan(s, fed, feed_count, fetches, fetch_count, plan, err);
+    const hr_status st = hr__session_plan(s, fed, feed_count, fetches, fetch_count, false, plan, err);
     hr_free(fed);
     return st;
 }

@@ -368,6 +368,7 @@ typedef struct hr_run_opts {
                            * nothing is recorded */
     bool alone;           /* in the calling thread alone, as where other runs keep the processors busy */
     hr_profile *profile;  /* adds what the run took. Default: none */
+    bool once;            /* what was planned for the run is freed with it: for what runs once, such as restoring */
 } hr_run_opts;
 /* hr_session_run_with(s, feeds, 1, &y, 1, &out, HR_RUN_OPTS(.timeout = 2), &err) */
 #define HR_RUN_OPTS(...) (&(hr_run_opts){__VA_ARGS__, .struct_size = sizeof(hr_run_opts)})

@@ -20,7 +20,7 @@ typedef struct hr__arena {
     size_t left;
 } hr__arena;
 
-void *hr__arena_get(hr__arena *arena, size_t size); /* zeroed, 16-byte aligned; NULL: no memory */
+void *hr__arena_get(hr__arena *arena, size_t size); /* zeroed, 16-byte aligned, also of size 0; NULL: no memory */
 char *hr__arena_text(hr__arena *arena, const char *text, size_t size);
 void *hr__arena_copy(hr__arena *arena, const void *p, size_t size);
 void hr__arena_free(hr__arena *arena);
@@ -85,8 +85,8 @@ typedef struct hr_signature {
     const hr_graph_op *op;
     const char *inputs_text; /* for messages; NULL: none */
     int inputs, outputs, attrs;
-    hr_arg_def input[HR_MAX_OP_ARGS], output[HR_MAX_OP_ARGS];
-    hr_attr_def attr[HR_MAX_OP_ATTRS];
+    hr_arg_def *input, *output;
+    hr_attr_def *attr;
     int kernel_attr;          /* whose type chooses among the op's kernels; -1: none */
     const hr__shapes *shapes; /* NULL: none are said */
 } hr__signature;
@@ -570,7 +570,7 @@ enum { HR__MAX_PLANS = 128 };
 
 /* Gives a plan that stays until it is released. */
 hr_status hr__plan_acquire(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
-                           hr__plan **out, hr_error *err);
+                           bool once, hr__plan **out, hr_error *err);
 void hr__plan_release(hr_session *s, hr__plan *plan);
 void hr__plans_free(hr_session *s);
 
@@ -716,7 +716,7 @@ hr_status hr__plan_for_nodes(hr_session *s, const hr_node *feeds, int feed_count
 
 /* Gives the plan, checked arguments and all; a variable stands for its value. */
 hr_status hr__session_plan(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
-                           hr__plan **plan, hr_error *err);
+                           bool once, hr__plan **plan, hr_error *err);
 /* One run. What is fed is in `feeds`, or in `values`, in the order of the plan. */
 hr_status hr__run_plan(hr_session *s, hr__plan *plan, const hr_feed *feeds, const hr_tensor *values, hr_tensor *out,
                        const hr_run_opts *opts, hr_error *err);

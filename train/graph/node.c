@@ -345,7 +345,7 @@ static hr_status add_controls(maker *m)
 {
     int max = m->opts->control_count, count = 0;
     for (int i = 0; i < m->g->control_count; i++) max += m->g->controls[i].count;
-    hr_node *kept = hr__arena_get(&m->g->arena, sizeof *kept * (size_t)(max + 1));
+    hr_node *kept = hr__arena_get(&m->g->arena, sizeof *kept * (size_t)max);
     if (!kept) return hr_no_memory(m->err, "a node");
     m->g->marks++;
     for (int i = 0; i < m->opts->control_count; i++) HR_TRY(take_control(m, m->opts->controls[i], kept, &count));
@@ -380,9 +380,9 @@ static hr_status node_build(maker *m)
     hr__node *n = m->node = hr__arena_get(&g->arena, sizeof *n);
     int64_t outputs;
     HR_TRY(count_outputs(m, &outputs));
-    hr_dtype *types = hr__arena_get(&g->arena, sizeof *types * (size_t)(outputs + 1));
-    hr_shape *shapes = hr__arena_get(&g->arena, sizeof *shapes * (size_t)(outputs + 1));
-    hr_attr *attrs = hr__arena_get(&g->arena, sizeof *attrs * (size_t)(m->sig->attrs + m->extras + 1));
+    hr_dtype *types = hr__arena_get(&g->arena, sizeof *types * (size_t)outputs);
+    hr_shape *shapes = hr__arena_get(&g->arena, sizeof *shapes * (size_t)outputs);
+    hr_attr *attrs = hr__arena_get(&g->arena, sizeof *attrs * (size_t)(m->sig->attrs + m->extras));
     if (!n || !types || !shapes || !attrs) return hr_no_memory(m->err, "a node");
     memcpy(attrs, m->attr, sizeof *attrs * (size_t)m->sig->attrs);
     if (m->extras) memcpy(attrs + m->sig->attrs, m->extra, sizeof *attrs * (size_t)m->extras);

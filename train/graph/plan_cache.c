@@ -123,9 +123,9 @@ static hr_status keep(hr_session *s, hr__plan *plan, const plan_key *key, hr_err
     return HR_OK;
 }
 
-/* Another run may have made the same plan meanwhile. */
+/* Another run may have made the same plan meanwhile. `once`: the plan is the run's alone. */
 static hr_status make_plan(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
-                           const plan_key *key, hr__plan **out, hr_error *err)
+                           bool once, const plan_key *key, hr__plan **out, hr_error *err)
 {
     uv_mutex_lock(&s->lock);
     *out = find_plan(s, key);
@@ -139,7 +139,8 @@ static hr_status make_plan(hr_session *s, const hr_feed *feeds, int feed_count, 
     hr_free(fed);
     HR_TRY(st);
     uv_mutex_lock(&s->lock);
-    st = keep(s, plan, key, err);
+    plan->users = 1;
+    if (!once) st = keep(s, plan, key, err);
     uv_mutex_unlock(&s->lock);
     if (st != HR_OK) hr__plan_free(plan);
     if (st == HR_OK) *out = plan;
@@ -147,7 +148,7 @@ static hr_status make_plan(hr_session *s, const hr_feed *feeds, int feed_count, 
 }
 
 hr_status hr__plan_acquire(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
-                           hr__plan **out, hr_error *err)
+                           bool once, hr__plan **out, hr_error *err)
 {
     plan_key key;
     HR_TRY(make_key(s, &key, feeds, feed_count, fetches, fetch_count, err));
@@ -157,7 +158,7 @@ hr_status hr__plan_acquire(hr_session *s, const hr_feed *feeds, int feed_count, 
     hr_status st = HR_OK;
     if (!*out) {
         uv_mutex_lock(&s->planning);
-        st = make_plan(s, feeds, feed_count, fetches, fetch_count, &key, out, err);
+        st = make_plan(s, feeds, feed_count, fetches, fetch_count, once, &key, out, err);
         uv_mutex_unlock(&s->planning);
     }
     free_key(&key);

@@ -201,7 +201,7 @@ static bool any_variable(const hr_node *fetches, int count)
 
 /* Fetching a variable fetches its value. */
 static hr_status acquire_values(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches,
-                                int fetch_count, hr__plan **plan, hr_error *err)
+                                int fetch_count, bool once, hr__plan **plan, hr_error *err)
 {
     hr_node *values = hr_memdup(fetches, sizeof *values * (size_t)fetch_count);
     if (!values) return hr_no_memory(err, "a run");
@@ -209,13 +209,13 @@ static hr_status acquire_values(hr_session *s, const hr_feed *feeds, int feed_co
         const hr_variable_info *info = hr_variable_of(values[i]);
         if (info && hr_node_dtype(values[i]) == HR_RESOURCE) values[i] = info->read;
     }
-    const hr_status st = hr__plan_acquire(s, feeds, feed_count, values, fetch_count, plan, err);
+    const hr_status st = hr__plan_acquire(s, feeds, feed_count, values, fetch_count, once, plan, err);
     hr_free(values);
     return st;
 }
 
 hr_status hr__session_plan(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
-                           hr__plan **plan, hr_error *err)
+                           bool once, hr__plan **plan, hr_error *err)
 {
     if ((!feeds && feed_count > 0) || feed_count < 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "session.feed", "expected %d feeds, got NULL", feed_count);
@@ -229,7 +229,7 @@ hr_status hr__session_plan(hr_session *s, const hr_feed *feeds, int feed_count, 
         return err->code;
     }
     return (any_variable(fetches, fetch_count) ? acquire_values : hr__plan_acquire)(s, feeds, feed_count, fetches,
-                                                                                    fetch_count, plan, err);
+                                                                                    fetch_count, once, plan, err);
 }
 
 hr_status hr__session_tell(hr_session *s, hr_status st, hr_error *failed, hr_error *err)
@@ -254,7 +254,7 @@ hr_status hr_session_run_with(hr_session *s, const hr_feed *feeds, int feed_coun
     if (opts.stats) *opts.stats = NULL;
     if (!s) return hr_no_memory(err, "a session");
     failed.code = HR_OK;
-    hr_status st = hr__session_plan(s, feeds, feed_count, fetches, fetch_count, &plan, &failed);
+    hr_status st = hr__session_plan(s, feeds, feed_count, fetches, fetch_count, opts.once, &plan, &failed);
     if (st == HR_OK) {
         st = hr__run_plan(s, plan, feeds, NULL, out, &opts, &failed);
         hr__plan_release(s, plan);

@@ -366,26 +366,38 @@ static hr_status parse_args(cursor *c, const char *text, const hr__signature *si
     return HR_OK;
 }
 
+static hr_status parse_signature(cursor *c, const hr__opdef *said, hr__signature *out)
+{
+    blanks(c);
+    while (*c->at) {
+        HR_TRY(parse_attr(c, out));
+        if (!signature_take(c, ';') && *c->at) return signature_refuse(c, "';'");
+    }
+    HR_TRY(parse_args(c, said->inputs, out, out->input, &out->inputs));
+    HR_TRY(parse_args(c, said->outputs, out, out->output, &out->outputs));
+    HR_TRY(hr__shapes_parse(c->arena, out->op, &out->shapes, c->err));
+    return parse_kernels(c, out->op->types, out);
+}
+
 hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, const hr__opdef *def, hr__signature *out,
                               hr_error *err)
 {
     const bool own = op->inputs || op->outputs || op->attrs || !def;
     const hr__opdef said = own ? (hr__opdef){op->name, op->inputs, op->outputs, op->attrs, ""} : *def;
     cursor c = {arena, said.attrs ? said.attrs : "", op, err};
-    *out = (hr__signature){.op = op, .inputs_text = said.inputs};
+    hr_arg_def input[HR_MAX_OP_ARGS], output[HR_MAX_OP_ARGS];
+    hr_attr_def attr[HR_MAX_OP_ATTRS];
     if (op->head.abi_version != HR_GRAPH_OP_ABI || (!op->compute && !def))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.signature",
                        "op '%s': expected HR_GRAPH_OP_HEAD of version %d and a compute function", op->name,
                        HR_GRAPH_OP_ABI);
-    blanks(&c);
-    while (*c.at) {
-        HR_TRY(parse_attr(&c, out));
-        if (!signature_take(&c, ';') && *c.at) return signature_refuse(&c, "';'");
-    }
-    HR_TRY(parse_args(&c, said.inputs, out, out->input, &out->inputs));
-    HR_TRY(parse_args(&c, said.outputs, out, out->output, &out->outputs));
-    HR_TRY(hr__shapes_parse(arena, op, &out->shapes, err));
-    return parse_kernels(&c, op->types, out);
+    *out = (hr__signature){.op = op, .inputs_text = said.inputs, .input = input, .output = output, .attr = attr};
+    const hr_status st = parse_signature(&c, &said, out);
+    out->input = hr__arena_copy(arena, input, sizeof *input * (size_t)out->inputs);
+    out->output = hr__arena_copy(arena, output, sizeof *output * (size_t)out->outputs);
+    out->attr = hr__arena_copy(arena, attr, sizeof *attr * (size_t)out->attrs);
+    if (st == HR_OK && (!out->input || !out->output || !out->attr)) return hr_no_memory(err, "a signature");
+    return st;
 }
 
 /* ---- looking at one ---- */

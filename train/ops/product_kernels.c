@@ -122,16 +122,16 @@ static bool fits_registers(const hr__product *p)
            hr__tiles()->width >= MIN_COLUMNS;
 }
 
-/* A turned a, as of gradients of weights: both matrices are read where they lie; but of the last columns, fewer than the
- * narrowest tile has, b is packed. Shallow products wait for memory, which OpenBLAS reads in a better order, and in deep
- * ones the values of a lie too far apart. */
+/* Both matrices are read where they lie; but of the last columns, fewer than the narrowest tile has, b is packed. In deep
+ * products values lie too far apart. If a is turned, as of gradients of weights, shallow ones wait for memory, which
+ * OpenBLAS reads in a better order. */
 enum { MIN_DEPTH = 128, MAX_DEPTH = 1024, ALL = 1 << 30 };
 
 static bool fits_direct(const hr__product *p)
 {
-    const bool few = !p->ta && p->m < MIN_ROWS; /* of predictions, for which OpenBLAS is not worth loading */
-    const bool turned = p->ta && p->m >= MIN_ROWS && p->k >= MIN_DEPTH && p->k <= MAX_DEPTH;
-    return fits_registers(p) && !p->tb && (few || turned);
+    const bool few = p->m < MIN_ROWS; /* of predictions, for which OpenBLAS is not worth loading */
+    const bool fits = p->ta ? !few && p->k >= MIN_DEPTH && p->k <= MAX_DEPTH : few || p->k < MAX_DEPTH;
+    return fits_registers(p) && !p->tb && fits;
 }
 
 static int64_t narrowest(void) { return hr__tiles()[HR__TILE_WIDTHS - 1].width; }
@@ -179,7 +179,7 @@ static void direct_run(const hr__product *p, int64_t first, int64_t last)
     }
 }
 
-static const hr__product_kernel direct = {.name = "tiles, turned",
+static const hr__product_kernel direct = {.name = "tiles in place",
                                           .takes = fits_direct,
                                           .block = HR__TILE_ROWS,
                                           .tile = HR__TILE_ROWS,

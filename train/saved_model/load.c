@@ -63,7 +63,7 @@ static hr_status model_node(const hr_saved_model *m, const char *name, const cha
 static hr_status run_node(const hr_saved_model *m, hr_node node, const path_feeds *p, hr_error *err)
 {
     node = hr_target(node);
-    return hr_session_run(m->session, p->feed, p->count, &node, 1, NULL, err);
+    return hr_session_run_with(m->session, p->feed, p->count, &node, 1, NULL, HR_RUN_OPTS(.once = true), err);
 }
 
 static hr_status restore_variables(const hr_saved_model *m, path_feeds *p, hr_error *err)

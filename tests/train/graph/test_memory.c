@@ -197,6 +197,67 @@ static void a_session_at_rest_keeps_nothing_of_its_runs(void **state)
     end_layers(&l);
 }
 
+static void what_was_planned_once_is_not_kept(void **state)
+{
+    (void)state;
+    hr_error err;
+    const layered l = begin_layers();
+    const hr_feed fed = {l.x, hr_tensor_of(HR_FLOAT, HR_SHAPE(1, WIDTH), rows)};
+    const hr_node other = hr_node_input(l.y, 0);
+    hr_session_rest(l.session);
+    watch_memory();
+    for (int once = 1; once >= 0; once--) {
+        hr_tensor out;
+        assert_ok(hr_session_run_with(l.session, &fed, 1, &other, 1, &out, HR_RUN_OPTS(.once = once), &err), &err);
+        assert_int_equal(out.shape.dims[1], 10);
+        hr_tensor_clear(&out);
+        hr_session_rest(l.session);
+        if (once) assert_at_most(memory_kept(), 1000);
+    }
+    assert_at_least(memory_kept(), 10000);
+    end_layers(&l);
+}
+
+/* Both matrices are read where they lie: the largest product of a model is not packed anew for each run. */
+static void a_product_takes_no_memory_but_its_result(void **state)
+{
+    (void)state;
+    enum { ROWS = 100, DEPTH = 430, COLUMNS = 256 };
+    static float a[ROWS * DEPTH], b[DEPTH * COLUMNS];
+    hr_error err;
+    hr_tensor out;
+    hr_graph *g = hr_graph_new();
+    const hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, DEPTH), .name = "x");
+    const hr_node w = hr_placeholder(g, HR_FLOAT, HR_SHAPE(DEPTH, COLUMNS), .name = "w"), y = hr_matmul(x, w);
+    hr_session *s = hr_session_new(g, .workers = &(int){0});
+    const hr_feed fed[] = {{x, hr_tensor_of(HR_FLOAT, HR_SHAPE(ROWS, DEPTH), a)},
+                           {w, hr_tensor_of(HR_FLOAT, HR_SHAPE(DEPTH, COLUMNS), b)}};
+    for (int i = 0; i < 2; i++) {
+        if (i > 0) watch_memory();
+        assert_ok(hr_session_run(s, fed, 2, &y, 1, &out, &err), &err);
+        hr_tensor_clear(&out);
+        hr_session_rest(s);
+    }
+    assert_at_most(most_memory(), ROWS * COLUMNS * (int64_t)sizeof(float) + 150000);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+/* Nodes of a graph that was loaded stay as long as it does. */
+static void a_node_takes_little_memory(void **state)
+{
+    (void)state;
+    enum { NODES = 2000 };
+    hr_graph *g = hr_graph_new();
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, WIDTH), .name = "x");
+    for (int i = 0; i < 2; i++) x = hr_relu(x);
+    watch_memory();
+    for (int i = 0; i < NODES; i++) x = hr_relu(x);
+    print_message("%lld bytes a node\n", (long long)memory_kept() / NODES);
+    assert_at_most(memory_kept(), NODES * 600);
+    hr_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +267,9 @@ int main(void)
         cmocka_unit_test(batches_of_all_sizes_take_little_more_than_the_largest),
         cmocka_unit_test(what_no_run_needs_any_more_is_given_back),
         cmocka_unit_test(a_session_at_rest_keeps_nothing_of_its_runs),
+        cmocka_unit_test(what_was_planned_once_is_not_kept),
+        cmocka_unit_test(a_product_takes_no_memory_but_its_result),
+        cmocka_unit_test(a_node_takes_little_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
