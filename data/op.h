@@ -41,6 +41,8 @@ typedef enum hr_op_traits {
     HR_SAME_EACH_OPENING = 64, /* all its openings draw the same random numbers: cache */
     HR_SEES_ROWS = 128,        /* with HR_GROUPS_ROWS: plan reads rows by hr_plan_element: group_by_window */
     HR_MOVES_SPANS = 256,      /* plan never reads rows, only their number, so they need not be materialized: take */
+    HR_KNOWS_ITS_PLACE = 512,  /* the inputs that plan opens are not part of its position: a restored one opens others,
+                                  by its saved numbers: tfrecord, which opens parts of files */
 } hr_op_traits;
 
 /* The range of a saved number. A saved state may have been changed: the engine refuses a number out of its range. A
@@ -255,6 +257,8 @@ HR_API int64_t hr_room(const hr_plan *p); /* elements that the unit still takes;
  * cache. */
 HR_API int64_t hr_room_for(const hr_plan *p, int64_t fit);
 HR_API int64_t hr_emitted(const hr_plan *p); /* elements in it so far */
+/* The unit, which has elements, ends with them: the next ones go into another. */
+HR_API void hr_end_unit(hr_plan *p);
 HR_API void
 hr_close_element(hr_plan *p); /* HR_GROUPS_ROWS: the rows that were emitted since the last call are one element */
 
@@ -273,6 +277,10 @@ HR_API void hr_span_drop(hr_span span);                                   /* a z
  * first pull. */
 HR_API int hr_input_open(hr_plan *p, hr_dataset *ds, int64_t number);
 HR_API void hr_input_close(hr_plan *p, int input);
+/* For an operator that opens inputs before their turn only to have them read ahead, each of which may hold so many bytes:
+ * how many it should open besides the one whose turn it is. 0: no other thread can work on them, the budget is small,
+ * or their elements may come in another order or be left out (.unordered, ignore_errors downstream). */
+HR_API int hr_plan_spare_threads(const hr_plan *p, size_t bytes);
 HR_API bool hr_input_ending(const hr_plan *p, int input); /* all of it is planned: open the next one */
 
 /* For sources: the unit's rows, which the source fills in. Every dense column of the schema, and origin, have space

@@ -114,9 +114,9 @@ static hr_status run_bare(pass *p, void *memory)
 
 const work work_read[] = {
     {.name = "read_bare", .run = run_bare},
-    {.name = "read", .run = run_read},
-    {.name = "read_records", .run = run_records},
-    {.name = "read_gzip", .run = run_gzip},
+    {.name = "read", .run = run_read, .also_threads = 2},
+    {.name = "read_records", .run = run_records, .also_threads = 2},
+    {.name = "read_gzip", .run = run_gzip, .also_threads = 2},
     {.name = "read_shuffled", .run = run_shuffled, .threads = 2},
     {0},
 };

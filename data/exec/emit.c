@@ -65,6 +65,7 @@ int64_t hr_room_for(const hr_plan *p, int64_t fit)
 }
 
 int64_t hr_emitted(const hr_plan *p) { return p->emitted; }
+void hr_end_unit(hr_plan *p) { p->cut = true; }
 const hr_schema *hr_plan_schema(const hr_plan *p) { return &p->ds->out.schema; }
 uint64_t hr_plan_identity(const hr_plan *p) { return p->below ? hr__dataset_identity(p->below) : 0; }
 bool hr_plan_failed(const hr_plan *p) { return p->error.code != HR_OK; }

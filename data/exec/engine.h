@@ -96,10 +96,11 @@ typedef struct line {
 } line;
 
 /* Stages of one depth that may plan a unit, as far as the budget lets them: those with so many units ahead of their
- * reader in a ring each, who became so first in front. */
+ * reader in a ring each, who became so first in front. The last ring has those with more, too. */
+enum { MOVING_RINGS = 64 };
 typedef struct moving {
     uint64_t some; /* a bit for each ring that has a stage */
-    stage *first[MAX_WINDOW];
+    stage *first[MOVING_RINGS];
 } moving;
 
 struct engine {

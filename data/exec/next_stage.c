@@ -57,7 +57,8 @@ static void moves_add(engine *e, stage *s, int moves)
 void hr__stage_moves(stage *s)
 {
     const bool may = s->at >= 0 && !s->planning && !s->ended && !s->full && !s->blocked_on && !s->closed;
-    const int moves = may ? 1 + (int)stage_in_flight(s) : 0;
+    const int ring = stage_in_flight(s) < MOVING_RINGS ? (int)stage_in_flight(s) : MOVING_RINGS - 1;
+    const int moves = may ? 1 + ring : 0;
     if (moves == s->moves) return;
     if (s->moves) moves_drop(s->engine, s);
     if (moves) moves_add(s->engine, s, moves);

@@ -143,6 +143,15 @@ void hr_input_close(hr_plan *p, int i)
     p->closed_input[p->closed_inputs++] = i;
 }
 
+/* What is open ahead may fill a quarter of the budget. */
+int hr_plan_spare_threads(const hr_plan *p, size_t bytes)
+{
+    const engine *e = p->stage->engine;
+    const size_t fit = e->budget / 4 / (bytes + 1);
+    if (p->stage->ignores || p->settings.unordered || p->stage->unordered) return 0;
+    return fit < (size_t)e->max_workers ? (int)fit : e->max_workers;
+}
+
 bool hr_input_ending(const hr_plan *p, int i)
 {
     const input *in = p->in[i];

@@ -59,7 +59,10 @@ static void input_save_from(const input *in, bool held, size_t state, hr_token_w
         hr_write_i64(to, NOT_KNOWN);
 }
 
-static bool worth_saving(const input *in) { return !in->own && in->stage && in->known; }
+static bool worth_saving(const hr_plan *p, const input *in)
+{
+    return !in->own && in->stage && in->known && !(p->ds->op->traits & HR_KNOWS_ITS_PLACE);
+}
 
 static int input_by_number(const void *a, const void *b)
 {
@@ -85,14 +88,14 @@ static void save_opened(hr_plan *p, hr_token_writer *to)
     int64_t opened = p->saves;
     for (int i = p->ds->inputs; i < p->ins; i++) {
         if (i + AHEAD < p->ins) __builtin_prefetch(p->in[i + AHEAD]);
-        opened += worth_saving(p->in[i]);
+        opened += worth_saving(p, p->in[i]);
     }
     if (!reserve_opened(to, opened)) return;
     const input **list = to->opened;
     int64_t count = 0;
     for (int i = 0; i < p->saves; i++) list[count++] = &p->saved[i];
     for (int i = p->ds->inputs; i < p->ins; i++)
-        if (worth_saving(p->in[i])) list[count++] = p->in[i];
+        if (worth_saving(p, p->in[i])) list[count++] = p->in[i];
     if (count > 1) qsort(list, (size_t)count, sizeof *list, input_by_number);
     hr_write_i64(to, count);
     for (int64_t i = 0; i < count; i++) {

@@ -5,7 +5,7 @@
 #include "data/exec/unit_rows.h"
 
 enum {
-    MAX_WINDOW = 64,
+    MAX_WINDOW = 256, /* a number of one fits into stage.place */
 };
 
 typedef struct stage stage;

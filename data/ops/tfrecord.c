@@ -1,10 +1,12 @@
 /* tfrecord: the records of TFRecord files, one file after another, or a range of them.
  *
- * plan opens the files and reads whole records of one (record_source.h): no unit spans two. A compressed file is
- * inflated by plan, in order. work checks the data; but under a policy plan does, so that what is skipped, and how
- * much of it may be, is settled in order. */
+ * The records of a list come from stages that read parts of the files ahead of their turn (records_ahead.h), as far as
+ * there are threads for it; plan then only passes them on, and keeps its place. Otherwise, and where damage is, plan
+ * opens the files and reads whole records of one (record_source.h): no unit spans two. A compressed file is inflated by
+ * plan, in order. work checks the data; but under a policy plan does, so that what is skipped, and how much of it may
+ * be, is settled in order. */
 #include "data/sources/byte_source.h"
-#include "data/sources/record_source.h"
+#include "data/sources/records_ahead.h"
 #include "io/framing.h"
 #include "io/record/record_range.h"
 #include <headrace/data.h>
@@ -24,10 +26,13 @@ typedef struct tfrecord_state {
     int64_t list, file; /* saved: which list of files; the current file; */
     record_source at;   /* its first numbers as well */
     source_files files;
+    records_ahead ahead;
 } tfrecord_state;
 
 typedef struct tfrecord_unit {
-    int64_t first; /* number of the first record */
+    bool ahead; /* read ahead, and checked already; the numbers of its records are too small by */
+    int64_t less;
+    int64_t first; /* else: number of the first record */
     int64_t zeros; /* after a compressed stream */
     record_file file;
 } tfrecord_unit;
@@ -81,6 +86,7 @@ static hr_status tfrecord_open(const void *spec, void *state, hr_plan *p, hr_err
     tfrecord_state *st = state;
     hr_status status = source_files_open(&st->files, "tfrecord", sp->pattern, sp->literal, p, err);
     st->list = st->files.identity;
+    if (!sp->literal) hr__records_ahead_open(&st->ahead, p);
     return status;
 }
 
@@ -157,11 +163,46 @@ static void next_file(tfrecord_state *st)
     st->at.record = st->at.offset = 0;
 }
 
-static hr_status tfrecord_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+/* ---- plan: records that were read ahead ---- */
+
+static void pass_on(tfrecord_state *st, hr_plan *p, hr_span span)
 {
-    const tfrecord_spec *sp = spec;
-    tfrecord_state *st = state;
+    const hr_origin *first = &span.in->origin[span.first];
+    const int64_t less = first->record == UINT32_MAX ? 0 : st->at.record - span.count - first->record;
+    *(tfrecord_unit *)hr_unit(p) = (tfrecord_unit){.ahead = true, .less = less};
+    hr_emit(p, span);
+}
+
+/* Fills the unit. *rest: plan itself is to see to what follows, in a unit that has none of these yet, or it is the end. */
+static hr_status tfrecord_pass(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, bool *rest)
+{
+    while (hr_room(p) > 0) {
+        const int64_t room = hr_room(p), left = hr__record_source_left(&st->at, &sp->how);
+        *rest = st->file >= st->files.list.count || left == 0;
+        if (*rest) return HR_OK;
+        hr_span span;
+        const records_answer got = hr__records_ahead_pull(&st->ahead, &sp->how, p, &st->files.list, st->file, &st->at,
+                                                          room < left ? room : left, &span);
+        if (got == RECORDS_FAIL) return HR_END;
+        if (got == RECORDS_ARE_LATE) return HR_WAIT;
+        if (got == RECORDS_END) next_file(st);
+        if (got == RECORDS_COME) {
+            pass_on(st, p, span);
+            continue;
+        }
+        *rest = got == RECORDS_IN_TURN && hr_emitted(p) == 0;
+        if (*rest) return HR_OK;
+        if (hr_emitted(p) > 0) return hr_end_unit(p), HR_OK;
+    }
+    return HR_OK;
+}
+
+/* ---- plan: a unit ---- */
+
+static hr_status tfrecord_read(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, hr_error *err)
+{
     hr_status status = tfrecord_find_file(sp, st, p, err);
+    if (status == HR_END) hr__records_ahead_close(&st->ahead, p);
     if (status == HR_END) HR_TRY(hr__policy_budget(sp->how.policy, "tfrecord", st->at.errors, st->at.seen, NULL, err));
     HR_TRY(status);
 
@@ -174,28 +215,42 @@ static hr_status tfrecord_plan(const void *spec, void *state, hr_plan *p, hr_err
 
     status = hr__record_source_read(&st->at, &sp->how, p, capacity, rows, err);
     const int64_t zeros = status == HR_OK ? hr__record_source_zeros(&st->at) : 0;
-    *(tfrecord_unit *)hr_unit(p) = (tfrecord_unit){first, zeros, hr__record_source_file(&st->at, name)};
+    *(tfrecord_unit *)hr_unit(p) =
+        (tfrecord_unit){.first = first, .zeros = zeros, .file = hr__record_source_file(&st->at, name)};
     if (status == HR_OK && rows->rows == 0) next_file(st);
     return status;
 }
 
+static hr_status tfrecord_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    const tfrecord_spec *sp = spec;
+    tfrecord_state *st = state;
+    const bool all = sp->first == 0 && sp->how.count == INT64_MAX;
+    if (hr__records_are_ahead(&st->ahead) && (all || st->at.begun)) {
+        bool rest = false;
+        HR_TRY(tfrecord_pass(sp, st, p, &rest));
+        if (!rest) return HR_OK;
+    }
+    return tfrecord_read(sp, st, p, err);
+}
+
 /* ---- work: check the data ---- */
+
+static void number_records(hr_columns *rows, int64_t less)
+{
+    for (int64_t r = 0; r < rows->rows && less != 0; r++)
+        rows->origin[r] = hr_origin_of(rows->origin[r].file, rows->origin[r].record + less, rows->origin[r].offset);
+}
 
 static hr_status tfrecord_work(const void *spec, const void *unit_, hr_work *w, hr_columns *rows, hr_error *err)
 {
     (void)err;
     const tfrecord_spec *sp = spec;
     const tfrecord_unit *unit = unit_;
-    const hr_view *view = rows->column[0].values;
-    const bool checked = sp->how.policy || sp->how.checks != HR_CHECKS_ALL;
-    for (int64_t r = 0; r < rows->rows && !checked; r++) {
-        if (hr__record_sound(view[r].data, (size_t)view[r].size)) continue;
-        if (hr__record_source_reread(&sp->how, &unit->file, view[r], rows->origin[r].offset, w)) continue;
-        hr_error bad;
-        hr__record_place at = {unit->file.path, unit->first + r, rows->origin[r].offset};
-        hr__record_fail_data_crc(at, view[r].data, (size_t)view[r].size, &bad);
-        hr_fail_at(w, rows, r, &bad);
-    }
+    if (unit->ahead)
+        number_records(rows, unit->less);
+    else
+        hr__record_source_check(&sp->how, &unit->file, unit->first, w, rows);
     if (unit->zeros > 0) hr_work_count(w, "tfrecord: zero bytes after a compressed stream", unit->zeros);
     return HR_OK;
 }
@@ -238,6 +293,7 @@ const hr_op hr_op_tfrecord = {
     .spec_size = sizeof(tfrecord_spec),
     .state_size = sizeof(tfrecord_state),
     .unit_size = sizeof(tfrecord_unit),
+    .traits = HR_KNOWS_ITS_PLACE,
     .saved = 2 + RECORD_SOURCE_SAVED, /* list, file; record, offset, seen, errors, begun */
     SOURCE_RANGES,
     .spec_copy = tfrecord_spec_copy,

@@ -95,7 +95,7 @@ static hr_status record_source_frame(record_source *s, const record_source_spec 
 {
     hr_view *view = rows->column[0].values;
     const char *at = piece->bytes, *end = piece->bytes + piece->size;
-    for (; rows->rows < capacity; rows->rows++) {
+    for (; rows->rows < capacity && (s->end == 0 || s->offset < s->end); rows->rows++) {
         uint64_t length;
         *needs = HR__RECORD_FRAME;
         if (end - at < HR__RECORD_HEADER) return HR_OK;
@@ -253,7 +253,9 @@ static size_t piece_for(const record_source *s, const hr_plan *p, int64_t capaci
 {
     const size_t max = 2 * hr_unit_size(p);
     const int64_t average = s->average ? s->average : 1024, spare = 1 + capacity / 128;
-    const uint64_t wanted = (uint64_t)(capacity + spare) * (uint64_t)average;
+    uint64_t wanted = (uint64_t)(capacity + spare) * (uint64_t)average;
+    const int64_t left = s->end - s->offset + average; /* to about the end of the last record */
+    if (s->end > 0 && wanted > (uint64_t)left) wanted = (uint64_t)left;
     return wanted < max ? (size_t)wanted : max;
 }
 
@@ -264,4 +266,71 @@ hr_status hr__record_source_read(record_source *s, const record_source_spec *how
     const hr_status status = read_past_damage(s, how, p, piece_for(s, p, capacity), capacity, rows, err);
     if (rows->rows > 0) s->average = (s->offset - from) / rows->rows + 1;
     return status;
+}
+
+hr_status hr__record_source_read_sound(record_source *s, const record_source_spec *how, hr_plan *p, int64_t capacity,
+                                       hr_columns *rows, hr_error *err)
+{
+    const int64_t from = s->offset;
+    const hr_status status = read_sound_records(s, how, p, piece_for(s, p, capacity), capacity, rows, err);
+    if (rows->rows > 0) s->average = (s->offset - from) / rows->rows + 1;
+    return status;
+}
+
+/* ---- from somewhere in a file ---- */
+
+/* Where the header of a record lies first, whose record ends within `left` bytes; -1: nowhere. */
+static int64_t first_header(const record_source_spec *how, const char *bytes, size_t size, int64_t left)
+{
+    uint64_t length;
+    for (size_t i = 0; i + HR__RECORD_HEADER <= size; i++) {
+        const uint64_t most = (uint64_t)left - i;
+        if (hr__get64(bytes + i) > most || hr__get64(bytes + i) > how->max_record_bytes) continue;
+        if (hr__record_length(bytes + i, &length) && length + HR__RECORD_FRAME <= most) return (int64_t)i;
+    }
+    return -1;
+}
+
+hr_status hr__record_source_search(record_source *s, const record_source_spec *how, hr_error *err)
+{
+    enum { NEAR = 4 << 10, FAR = 256 << 10 };
+    const int64_t left = hr__input_file_size(s->in) - s->offset;
+    char *bytes = left > 0 ? hr_malloc(FAR) : NULL;
+    if (left > 0 && !bytes) return hr_no_memory(err, "tfrecord: a piece of a file");
+    int64_t found = -1;
+    hr_status status = HR_OK;
+    for (size_t size = NEAR, got = 0; left > 0 && status == HR_OK && found < 0 && size <= FAR; size *= FAR / NEAR) {
+        status = hr__input_read_at(s->in, s->offset, bytes, size, &got, err);
+        if (status == HR_OK) found = first_header(how, bytes, got, left);
+    }
+    hr_free(bytes);
+    if (status != HR_OK || found < 0) return status != HR_OK ? status : HR_END;
+    s->offset += found;
+    return HR_OK;
+}
+
+/* ---- the data ---- */
+
+int64_t hr__record_source_sound(const record_source_spec *how, const hr_columns *rows)
+{
+    const hr_view *view = rows->column[0].values;
+    int64_t r = 0;
+    while (r < rows->rows && (how->checks != HR_CHECKS_ALL || hr__record_sound(view[r].data, (size_t)view[r].size)))
+        r++;
+    return r;
+}
+
+void hr__record_source_check(const record_source_spec *how, const record_file *file, int64_t first, hr_work *w,
+                             hr_columns *rows)
+{
+    const hr_view *view = rows->column[0].values;
+    const bool checked = how->policy || how->checks != HR_CHECKS_ALL;
+    for (int64_t r = 0; r < rows->rows && !checked; r++) {
+        if (hr__record_sound(view[r].data, (size_t)view[r].size)) continue;
+        if (hr__record_source_reread(how, file, view[r], rows->origin[r].offset, w)) continue;
+        hr_error bad;
+        hr__record_place at = {file->path, first + r, rows->origin[r].offset};
+        hr__record_fail_data_crc(at, view[r].data, (size_t)view[r].size, &bad);
+        hr_fail_at(w, rows, r, &bad);
+    }
 }

@@ -31,6 +31,7 @@ typedef struct record_source {
     int64_t average;        /* bytes a record, lately */
     int64_t suspect;        /* where a record seemed to be damaged, plus 1; 0: nowhere */
     bool again;             /* it was read from the file opened again */
+    int64_t end;            /* the operator's: records that begin there or later are not read; 0: all are */
 } record_source;
 enum { RECORD_SOURCE_SAVED = 5 };
 
@@ -52,8 +53,16 @@ int64_t hr__record_source_capacity(const record_source *s, const record_source_s
  * of the wanted records. When it fails, `rows` has the records before the failure. */
 hr_status hr__record_source_read(record_source *s, const record_source_spec *how, hr_plan *p, int64_t capacity,
                                  hr_columns *rows, hr_error *err);
+/* The same without a second look: what seems damaged fails, and comes after the rows before it. */
+hr_status hr__record_source_read_sound(record_source *s, const record_source_spec *how, hr_plan *p, int64_t capacity,
+                                       hr_columns *rows, hr_error *err);
+/* Goes on from somewhere in a plain file to where a record seems to begin. HR_END: none does nearby. */
+hr_status hr__record_source_search(record_source *s, const record_source_spec *how, hr_error *err);
 /* Zeros after a compressed stream are no damage, but they are reported, as soon as all bytes are used. */
 int64_t hr__record_source_zeros(const record_source *s);
+
+/* How many of the first rows have data that is sound. */
+int64_t hr__record_source_sound(const record_source_spec *how, const hr_columns *rows);
 
 /* What work needs to read a record again. Borrows the path. */
 typedef struct record_file {
@@ -65,5 +74,8 @@ record_file hr__record_source_file(const record_source *s, const char *path);
  * is right now. The bytes are the unit's own, so it is put right where it lies. */
 bool hr__record_source_reread(const record_source_spec *how, const record_file *file, hr_view record, int64_t offset,
                               hr_work *w);
+/* For work: checks the data of a unit whose first record is number `first`; what is wrong, also once read again, fails. */
+void hr__record_source_check(const record_source_spec *how, const record_file *file, int64_t first, hr_work *w,
+                             hr_columns *rows);
 
 #endif
