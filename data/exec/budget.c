@@ -41,6 +41,32 @@ size_t hr__strings_size(const rows *r)
     return size;
 }
 
+/* ---- how large a unit may be ---- */
+
+size_t hr__budget_of_unit(const engine *e)
+{
+    enum { UNITS = 16 };
+    return e->budget / UNITS;
+}
+
+/* Its share of the unit that it is from. */
+static size_t span_size(hr_span span)
+{
+    const rows *r = (const rows *)span.in;
+    const size_t own = hr__rows_size(r), strings = hr__strings_size(r);
+    return (own > strings ? own : strings) / (size_t)r->c.elements * (size_t)span.count;
+}
+
+/* Each is looked at once, but the last ones, which may become longer. */
+bool hr__budget_ends(const engine *e, unit *u)
+{
+    const parts *p = u->parts;
+    size_t last = 0;
+    for (; u->weighed < p->count - p->sides; u->weighed++) u->weight += span_size(p->span[u->weighed]);
+    for (int64_t i = u->weighed; i < p->count; i++) last += span_size(p->span[i]);
+    return u->weight + last > hr__budget_of_unit(e);
+}
+
 /* ---- what to reserve for a unit ---- */
 
 static void budget_set_unit(stage *s, size_t bytes)

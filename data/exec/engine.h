@@ -150,8 +150,8 @@ struct engine {
     uint64_t consumer_ns; /* that it was in calls for an element which was not there: its waits, and its own work */
     size_t over_budget;   /* the most that was held beyond the budget, because it had to be */
     size_t reserved;      /* for units that are being planned and worked on */
-    size_t largest_unit;
-    size_t stages_bytes; /* a unit of each stage */
+    size_t largest_unit, largest_row; /* so far */
+    size_t stages_bytes;              /* a unit of each stage */
     bool seed_drawn;
     bool restored;   /* what is read again must come as it came then: nothing is brought forward */
     bool disordered; /* some unit has left before those before it */
@@ -238,7 +238,10 @@ line hr__line_of(const stage *s);
 /* verdict.c */
 void hr__verdict_write(hr__text *t, const hr_iterator_stats *stats, const hr_verdict *verdict);
 
-/* budget.c. With the lock held. */
+/* budget.c */
+size_t hr__budget_of_unit(const engine *e);     /* what a unit may take, so that several fit */
+bool hr__budget_ends(const engine *e, unit *u); /* while it is planned: its parts take as much already */
+/* With the lock held. */
 bool hr__budget_fits(engine *e, const stage *s);
 bool hr__budget_fits_more(const engine *e);     /* beyond a stage's first unit */
 void hr__budget_learn(stage *s, const unit *u); /* how large its units are */

@@ -171,22 +171,25 @@ static int64_t power_below(int64_t n)
 }
 
 /* How many elements take about 100 us: less costs hand-overs, more gains nothing and makes others wait. Powers of two
- * that are slow to change, so that memory of one size serves again and again. */
+ * that are slow to change, so that memory of one size serves again and again; but the first, which is there to see how
+ * large an element is. */
 static int64_t good_size(const stage *s, int64_t elements, uint64_t ns)
 {
-    enum { MANY_WORKS = 16 };
+    enum { MANY_WORKS = 16, SECOND = 16 };
     const uint64_t good = UNIT_NS * (1 + (uint64_t)s->works / MANY_WORKS); /* some rows at once for each of them */
     const int64_t now = s->unit_elements, want = (int64_t)(good * (uint64_t)elements / (ns + 1));
+    if (now == 1 && want >= SECOND && !s->top->groups) return SECOND;
     if (want >= 2 * now) return 2 * now;
     return want < now / 3 ? power_below(now / 2) : now;
 }
 
-/* A unit of large records is small, so that several fit into the budget: those that others read, or wait in a ring. */
-static int64_t max_by_bytes(const engine *e, const rows *r)
+/* A unit of large records is small, so that several fit into the budget: those that others read, or wait in a ring. Notes
+ * how large rows are, for stages that begin. */
+static int64_t max_by_bytes(engine *e, const rows *r, int64_t elements)
 {
-    enum { UNITS = 16 };
-    const size_t element = (hr__rows_size(r) + hr__strings_size(r)) / (size_t)r->c.elements + 1;
-    return (int64_t)(e->budget / UNITS / element) + 1;
+    const size_t bytes = hr__rows_size(r) + hr__strings_size(r), element = bytes / (size_t)elements + 1;
+    if (r->c.rows > 0 && bytes / (size_t)r->c.rows > e->largest_row) e->largest_row = bytes / (size_t)r->c.rows;
+    return (int64_t)(hr__budget_of_unit(e) / element) + 1;
 }
 
 /* A unit costs something for each operator of its plan and each input that is open, whatever its size: a smaller one
@@ -210,13 +213,15 @@ static int64_t min_size(const stage *s, int64_t elements, int64_t parts, uint64_
 
 static void learn_size(stage *s, const unit *u, int64_t parts, uint64_t ns, uint64_t work_ns)
 {
-    const engine *e = s->engine;
+    engine *e = s->engine;
     if (u->elements == 0 || !u->rows || u->rows->c.elements == 0) return;
-    s->element_rows = (u->rows->c.rows + u->rows->c.elements - 1) / u->rows->c.elements;
+    /* Work may have dropped some of what was planned, or made many of one, as unbatch. */
+    const int64_t elements = u->elements < u->rows->c.elements ? u->elements : u->rows->c.elements;
+    s->element_rows = (u->rows->c.rows + elements - 1) / elements;
     int64_t size = good_size(s, u->elements, ns), max = parts > MAX_UNIT_ROWS ? parts : MAX_UNIT_ROWS;
     const int64_t min = min_size(s, u->elements, parts, ns - work_ns, work_ns);
     if (size < min) size = min;
-    const int64_t fit = max_by_bytes(e, u->rows);
+    const int64_t fit = max_by_bytes(e, u->rows, elements);
     if (fit < max) max = fit;
     if (e->unit_rows) size = max = e->unit_rows;
     if (s->top->groups && s->element_rows > 0) max = power_below(max / s->element_rows);

@@ -209,6 +209,18 @@ static bool more_stages(engine *e, int depth)
     return true;
 }
 
+/* Before anything was seen rows may be of any size: of the first unit there is one, but of files alone, which are
+ * cut by bytes. With the lock held. */
+static int64_t first_elements(const engine *e, const stage *s)
+{
+    if (s->top->groups || s->top->ds->out.schema.levels > 0) return 1;
+    const bool files = s->top->ds->op->files && (s->works == 0 || (s->works == 1 && s->work[0].ds == s->top->ds));
+    if (files) return FIRST_ELEMENTS;
+    if (e->largest_row == 0) return 1;
+    const size_t fit = hr__budget_of_unit(e) / e->largest_row;
+    return fit < 1 ? 1 : fit < FIRST_ELEMENTS ? (int64_t)fit : FIRST_ELEMENTS;
+}
+
 static bool add_stage(engine *e, stage *s)
 {
     hr__engine_lock(e);
@@ -216,6 +228,7 @@ static bool add_stage(engine *e, stage *s)
     if (done) {
         stage *beside = s->reader->below;
         s->closed = s->reader->closed;
+        if (!s->unit_elements) s->unit_elements = first_elements(e, s);
         if (s->unit_bytes < s->reader->input_bytes) s->unit_bytes = s->reader->input_bytes;
         e->stages_bytes += s->unit_bytes;
         s->beside = beside;
@@ -281,9 +294,7 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, 
                 make_ring(s, puller->ds && input >= puller->ds->inputs);
     if (done) {
         s->numbered |= reader->numbered && reader->top->groups;
-        s->unit_elements = s->top->groups || s->top->ds->out.schema.levels > 0 ? 1 : FIRST_ELEMENTS;
-        if (puller->ds && input >= puller->ds->inputs && puller->opened_elements)
-            s->unit_elements = puller->opened_elements;
+        if (puller->ds && input >= puller->ds->inputs) s->unit_elements = puller->opened_elements;
         s->unit_bytes = s->top->ds->inputs ? FIRST_BYTES : s->engine->unit_size;
         const bool placeless = puller->ds && puller->ds->op->traits & HR_KNOWS_ITS_PLACE; /* nobody asks where it is */
         const bool one_of_many = puller->ds && input >= puller->ds->inputs && ds != puller->ds->in[0];

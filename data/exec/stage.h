@@ -35,7 +35,9 @@ typedef struct unit {
     int64_t first_row; /* its planned number; -1: the rows have theirs */
     int32_t *cut;      /* elements emitted when each element of the next level was closed */
     int64_t cuts, cut_capacity;
-    void *blob; /* the plan operator's message to its own work */
+    int64_t weighed; /* parts that were looked at for what they take, */
+    size_t weight;   /* and that */
+    void *blob;      /* the plan operator's message to its own work */
     rows *rows;
     token *before;  /* where the stage stood when it opened: of the first unit alone */
     token *after;   /* where the stage stands after this unit; NULL: its reader counts on from the token before */

@@ -134,6 +134,8 @@ static void start_unit(stage *s, unit *u)
     hr_plan *p = s->top;
     u->started = true;
     u->cuts = 0;
+    u->weighed = 0;
+    u->weight = 0;
     p->emitted = p->closed = 0;
     p->cut = false;
     const int64_t untold = s->tell_at - s->given, room = s->plan_room < untold ? s->plan_room : untold;
@@ -143,6 +145,14 @@ static void start_unit(stage *s, unit *u)
     if (u->parts && (!s->told || hr__log_nodes(p))) return;
     hr__plan_node_no_memory(p);
     p->ended = true;
+}
+
+/* Instead of waiting for the rest: of large rows few make a unit, and what it has is held as long as it waits. */
+static bool is_enough(const stage *s, unit *u)
+{
+    const hr_plan *p = s->top;
+    if (u->parts->count == 0 || (p->groups && (u->cuts == 0 || p->emitted > p->closed)) || !all_used(p)) return false;
+    return hr__budget_ends(s->engine, u);
 }
 
 /* HR_OK: there is a unit. HR_END: nothing more. HR_WAIT: later; what is there already stays. */
@@ -156,7 +166,10 @@ hr_status hr__stage_plan(stage *s, unit *u, parts *returned)
     if (!u->started) start_unit(s, u);
     if (!u->parts) return u->error = p->error, u->last = true, HR_OK;
     while (p->room > 0 && !p->ended) {
-        if (hr__plan_node_run(p) == HR_WAIT) return HR_WAIT;
+        if (hr__plan_node_run(p) == HR_WAIT) {
+            if (!is_enough(s, u)) return HR_WAIT;
+            break;
+        }
         if (p->cut && u->parts->count > 0 && all_used(p)) break; /* a source cuts its units by bytes */
     }
     finish_unit(s, u);

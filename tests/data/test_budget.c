@@ -142,7 +142,7 @@ static void strings_of_a_map_are_held_no_longer_than_their_rows(void **state)
     assert_holds_no_more(hr_batch(hr_shuffle(ds, BUFFER), 100), ROWS, 9 * MIB, 0);
 }
 
-/* ---- memory that is free again ---- */
+/* ---- units of large rows ---- */
 
 /* From `smallest` on, each as much larger than the one before as makes the last one the largest. */
 static void write_growing(const char *path, int64_t smallest, int64_t largest, int64_t records)
@@ -157,6 +157,39 @@ static void write_growing(const char *path, int64_t smallest, int64_t largest, i
     }
     assert_ok(hr_record_writer_commit(writer, &err), &err);
 }
+
+static hr_status make_large(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    static const char text[MIB];
+    (void)in, (void)call, (void)user;
+    return hr_set_string(out, "value", text, sizeof text);
+}
+
+static void rows_are_found_large_before_a_unit_has_many(void **state)
+{
+    (void)state;
+    enum { ROWS = 40 };
+    assert_holds_no_more(hr_map(hr_range(ROWS), make_large, NULL, .output = &hr_string_schema), ROWS, 8 * MIB, 0);
+}
+
+static void a_unit_of_unbatch_is_as_large_as_its_batches(void **state)
+{
+    (void)state;
+    assert_stays_within(hr_batch(hr_unbatch(hr_batch(side_by_side(2), 20)), 20), 16 * MIB, 0);
+}
+
+/* Units of thousands of rows were best, and then each takes as much as all of them. */
+static void a_unit_of_large_rows_does_not_wait_for_more(void **state)
+{
+    (void)state;
+    enum { SMALL = 6000, GROWN = 40 };
+    write_growing("sudden-0.records", 100, 100, SMALL);
+    write_growing("sudden-1.records", MIB, MIB, GROWN);
+    hr_dataset *const in[] = {hr_tfrecord("sudden-?.records"), hr_tfrecord("sudden-?.records")};
+    assert_holds_no_more(hr_zip(in, 2), SMALL + GROWN, 16 * MIB, 0);
+}
+
+/* ---- memory that is free again ---- */
 
 /* All that a run takes from the allocator: the budget, what waits in the shuffle, and some for each thread. */
 static void assert_takes_no_more(int64_t smallest, int64_t largest, int64_t records, int64_t buffer, size_t budget)
@@ -242,6 +275,9 @@ int main(void)
         cmocka_unit_test(a_slow_consumer_lets_the_pipeline_hold_no_more),
         cmocka_unit_test(a_budget_too_small_for_one_unit_works_and_is_told),
         cmocka_unit_test(strings_of_a_map_are_held_no_longer_than_their_rows),
+        cmocka_unit_test(rows_are_found_large_before_a_unit_has_many),
+        cmocka_unit_test(a_unit_of_unbatch_is_as_large_as_its_batches),
+        cmocka_unit_test(a_unit_of_large_rows_does_not_wait_for_more),
         cmocka_unit_test(what_large_rows_leave_behind_is_given_back),
         cmocka_unit_test(what_small_rows_leave_behind_is_given_back),
         cmocka_unit_test(a_window_grows_when_what_was_full_is_found_empty),
