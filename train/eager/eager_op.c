@@ -204,9 +204,9 @@ static hr_status fill_op(hr__eager_ops *ops, hr_node node, const hr_node *stand_
         op->reads[i] = true;
     }
     if (n->op->traits & HR_CALLS) op->resources = 0;
-    if (op->resources > HR__MAX_HANDLES)
+    if (op->resources > HR_MAX_HANDLES)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.inputs", "%s: expected at most %d handles, got %d", n->op->name,
-                       HR__MAX_HANDLES, op->resources);
+                       HR_MAX_HANDLES, op->resources);
     return hr__node_state_get(&ops->in, node.id, &op->state, err);
 }
 

@@ -121,13 +121,10 @@ static hr_status executor_compute(hr__frame *frame, const hr__step *step, hr_err
     return check_outputs(frame, step, err);
 }
 
-/* With what it uses locked: its own state, and the resources that its inputs are handles of, in the order of their
- * addresses, so that concurrent runs cannot wait for each other in a circle. */
-static hr_status compute_locked(hr__frame *frame, const hr__step *step, hr_error *err)
+/* The resources that its inputs are handles of in this run, in the order of their addresses. */
+static int used_now(const hr__frame *frame, const hr__step *step, hr_resource **used)
 {
-    hr_resource *used[HR__MAX_HANDLES];
     int count = 0;
-    const bool reads = step->node->op->traits & HR_READS_ONLY;
     for (int i = 0; i < step->node->inputs; i++) {
         const hr_tensor *in = frame->input[step->first_input + i];
         if (in->dtype != HR_RESOURCE || !in->data) continue;
@@ -138,12 +135,33 @@ static hr_status compute_locked(hr__frame *frame, const hr__step *step, hr_error
         used[at] = in->data;
         count++;
     }
+    return count;
+}
+
+static hr_status compute_under(hr__frame *frame, const hr__step *step, hr_resource *const *used, int count,
+                               hr_error *err)
+{
+    const bool reads = step->node->op->traits & HR_READS_ONLY;
     if (step->alone) uv_mutex_lock(step->alone);
     for (int i = 0; i < count; i++) (reads ? uv_rwlock_rdlock : uv_rwlock_wrlock)(&used[i]->lock);
     const hr_status status = executor_compute(frame, step, err);
     for (int i = count - 1; i >= 0; i--) (reads ? uv_rwlock_rdunlock : uv_rwlock_wrunlock)(&used[i]->lock);
     if (step->alone) uv_mutex_unlock(step->alone);
     return status;
+}
+
+static hr_status compute_with_unknown(hr__frame *frame, const hr__step *step, hr_error *err)
+{
+    hr_resource *used[HR_MAX_HANDLES];
+    return compute_under(frame, step, used, used_now(frame, step, used), err);
+}
+
+/* With what it uses locked: its own state, and the resources that its inputs are handles of, always in one order, so
+ * that concurrent runs cannot wait for each other in a circle. */
+static hr_status compute_locked(hr__frame *frame, const hr__step *step, hr_error *err)
+{
+    if (step->resources > 0 && !step->lock) return compute_with_unknown(frame, step, err);
+    return compute_under(frame, step, step->lock, step->locks, err);
 }
 
 /* Inputs that are variables, as the values that they have now. */

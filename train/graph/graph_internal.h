@@ -498,8 +498,6 @@ int32_t hr__rewrite_origin(const struct hr_rewrite *r, int32_t id);
 
 /* ---- session_plan.c: steps and slots, fixed once made; a run of it has a frame ---- */
 
-enum { HR__MAX_HANDLES = 64 /* inputs of a node that are resources */ };
-
 typedef struct hr__step {
     const hr__node *node;
     hr_node handle; /* in the user's graph; of what a pass made, in the plan's */
@@ -511,9 +509,11 @@ typedef struct hr__step {
     int32_t *next;          /* steps that wait for this one */
     int32_t nexts, pending; /* for how many it waits */
     int resources;          /* how many inputs are handles */
-    bool gives_ref;         /* output 0 is the variable that input 0 is */
-    int32_t first_value;    /* of the frame's values */
-    int32_t *value_input;   /* inputs that are variables, taken by value */
+    hr_resource **lock;     /* what these are handles of, by address; NULL: the run alone knows */
+    int locks;
+    bool gives_ref;       /* output 0 is the variable that input 0 is */
+    int32_t first_value;  /* of the frame's values */
+    int32_t *value_input; /* inputs that are variables, taken by value */
     int value_inputs;
     int32_t *control; /* steps that it comes after, where a plan switches */
     int controls;

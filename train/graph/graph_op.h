@@ -165,6 +165,9 @@ typedef enum hr_graph_op_traits {
     HR_REAL_GRADIENT = 4096,    /* it is right for real numbers only; others are refused */
 } hr_graph_op_traits;
 
+/* The most inputs of a node that may be handles of resources. */
+enum { HR_MAX_HANDLES = 1024 };
+
 /* Begins every descriptor, so that older and newer ops load. Filled in by HR_GRAPH_OP_HEAD. */
 typedef struct hr_graph_op_head {
     uint32_t abi_version, struct_size;

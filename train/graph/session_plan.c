@@ -187,9 +187,9 @@ static hr_status session_plan_make_step(planner *p, int32_t id)
     }
     plan->input_count += n->inputs;
     if (n->op->traits & HR_CALLS) step->resources = 0;
-    if (step->resources <= HR__MAX_HANDLES) return HR_OK;
+    if (step->resources <= HR_MAX_HANDLES) return HR_OK;
     return hr_fail(p->err, HR_INVALID_ARGUMENT, "graph.inputs", "node '%s': expected at most %d handles, got %d",
-                   n->name, HR__MAX_HANDLES, step->resources);
+                   n->name, HR_MAX_HANDLES, step->resources);
 }
 
 static void session_plan_hold(hr__plan *plan, int32_t slot)
@@ -280,6 +280,17 @@ static hr_node resource_origin(hr_node node)
     }
 }
 
+/* *resource: what input i is a handle of, in every run; NULL: a run alone knows. */
+static hr_status fixed_resource(const planner *p, hr_node origin, hr_resource **resource)
+{
+    const hr_tensor *outputs;
+    *resource = NULL;
+    if (!(hr__node_of(origin)->op->traits & HR_FIXED)) return HR_OK;
+    HR_TRY(fixed_outputs(p, origin.id, &outputs));
+    *resource = outputs[origin.output].data;
+    return HR_OK;
+}
+
 /* The resource of a handle; NULL if the node uses none by its input i. A handle that only the run knows stands for a
  * resource of its own. */
 static hr_status used_resource(const planner *p, const hr__node *n, int i, const void **resource)
@@ -287,12 +298,36 @@ static hr_status used_resource(const planner *p, const hr__node *n, int i, const
     *resource = NULL;
     if (hr_node_dtype(n->input[i]) != HR_RESOURCE && !hr__output_is_ref(n->input[i])) return HR_OK;
     const hr_node origin = resource_origin(n->input[i]);
-    const hr__node *from = hr__node_of(origin);
-    const hr_tensor *outputs;
-    *resource = &from->type[origin.output];
-    if (!(from->op->traits & HR_FIXED)) return HR_OK;
-    HR_TRY(fixed_outputs(p, origin.id, &outputs));
-    *resource = outputs[origin.output].data;
+    hr_resource *fixed;
+    HR_TRY(fixed_resource(p, origin, &fixed));
+    *resource = fixed ? (const void *)fixed : &hr__node_of(origin)->type[origin.output];
+    return HR_OK;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const uintptr_t x = (uintptr_t) * (hr_resource *const *)a, y = (uintptr_t) * (hr_resource *const *)b;
+    return (x > y) - (x < y);
+}
+
+/* What the step locks, if all of its handles are fixed. */
+static hr_status find_locks(planner *p, const hr__node *n, hr__step *step)
+{
+    if (step->resources == 0) return HR_OK;
+    hr_resource **lock = hr__arena_get(&p->plan->arena, sizeof(hr_resource *) * (size_t)step->resources);
+    int count = 0, kept = 0;
+    if (!lock) return hr_no_memory(p->err, "a plan");
+    for (int i = 0; i < n->inputs; i++) {
+        const hr_node in = n->input[i];
+        if (hr_node_dtype(in) != HR_RESOURCE && !hr__input_is_ref(n, i)) continue;
+        HR_TRY(fixed_resource(p, in, &lock[count]));
+        if (!lock[count++]) return HR_OK;
+    }
+    qsort(lock, (size_t)count, sizeof(hr_resource *), by_address);
+    for (int i = 0; i < count; i++)
+        if (i == 0 || lock[i] != lock[i - 1]) lock[kept++] = lock[i];
+    step->lock = lock;
+    step->locks = kept;
     return HR_OK;
 }
 
@@ -370,6 +405,7 @@ static hr_status add_resource_edges(planner *p)
     for (int32_t id = 0; id < p->g->node_count; id++) {
         if (p->step_of[id] < 0) continue;
         const hr__node *n = p->g->nodes[id];
+        HR_TRY(find_locks(p, n, &p->plan->steps[p->step_of[id]]));
         for (int i = 0; i < n->inputs; i++) {
             const void *resource;
             HR_TRY(used_resource(p, n, i, &resource));

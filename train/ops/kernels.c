@@ -103,8 +103,9 @@ hr_status hr_check_splits(const hr_tensor *ids, const hr_tensor *splits, const h
     const int32_t *s = splits->data;
     bool fits = splits->shape.rank == 1 && splits->count > 0 && s[0] == 0 && s[splits->count - 1] == ids->count &&
                 (!weights || weights->count == ids->count);
-    for (int64_t i = 1; fits && i < splits->count; i++) fits = s[i - 1] <= s[i];
-    if (fits) return HR_OK;
+    int falls = 0;
+    for (int64_t i = 1; fits && i < splits->count; i++) falls |= s[i - 1] > s[i];
+    if (fits && !falls) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "graph.splits",
                    "expected row_splits that rise from 0 to the number of ids, %lld, and as many weights, if any",
                    (long long)ids->count);

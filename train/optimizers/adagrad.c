@@ -51,6 +51,14 @@ HR_UPDATE(adagrad_sparse_v2, &adagrad_v2_rule, .from = {2, 3}, .grad = 4, .indic
 HR_UPDATE(keras_adagrad_dense, &keras_adagrad_rule, .from = {2, 3}, .grad = 4)
 HR_UPDATE(keras_adagrad_sparse, &keras_adagrad_rule, .from = {2, 3}, .grad = 4, .indices = 5)
 
+/* Of many variables: the same inputs, all variables before all slots and so on; lr and epsilon come last. */
+static hr_status adagrad_many(hr_kernel *k, hr_error *err)
+{
+    const int many = (int)hr_attr_int(k->node, "N");
+    const hr_update update = {&adagrad_v2_rule, .from = {4 * many, 4 * many + 1}, .flag = "update_slots", .flag_to = 2};
+    return hr_update_many(k, &update, many, err);
+}
+
 #define KERAS_INPUTS "var:resource, accum:resource, lr:float, epsilon:double, grad:T"
 const hr_graph_op hr_graph_ops_adagrad[] = {
     HR_UPDATE_OPS("Adagrad", adagrad_dense),
@@ -59,6 +67,14 @@ const hr_graph_op hr_graph_ops_adagrad[] = {
     HR_SPARSE_UPDATE_OPS("AdagradV2", adagrad_sparse_v2),
     HR_OWN_UPDATE_OP("KerasAdagrad", KERAS_INPUTS, keras_adagrad_dense),
     HR_OWN_SPARSE_UPDATE_OP("SparseKerasAdagrad", KERAS_INPUTS ", indices:Tindices", keras_adagrad_sparse),
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Headrace>SparseApplyAdagradMany",
+        .inputs = "var:N*resource, accum:N*resource, grad:N*float, indices:N*int64, lr:float, epsilon:float",
+        .attrs = "N:int>=1; update_slots:bool=true",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = adagrad_many,
+    },
     HR_GRAPH_OPS_END,
 };
 #undef KERAS_INPUTS

@@ -1,7 +1,7 @@
 /* The drivers of the update rules: dense gradients in pieces, sparse ones by rows. Everything is checked before
  * anything is changed; rows that are changed at the same time are different rows. */
 #include "base/cpu.h"
-#include <headrace/optimizer.h>
+#include "train/optimizers/optimizers_internal.h"
 
 hr_rule_f32 *hr_rule_choose(const hr_rule *rule)
 {
@@ -32,8 +32,17 @@ static hr_status refuse_shapes(const char *expected, const hr_tensor *variable, 
                    hr_shape_text(got->shape, has, sizeof has), hr_shape_text(variable->shape, had, sizeof had));
 }
 
+/* Almost always all are in range: that is asked without looking at each. */
+static bool apply_all_fit(const int64_t *rows, int64_t count, int64_t buckets)
+{
+    int64_t beyond = 0;
+    for (int64_t i = 0; i < count; i++) beyond |= rows[i] | (int64_t)((uint64_t)buckets - 1 - (uint64_t)rows[i]);
+    return beyond >= 0;
+}
+
 static hr_status apply_check_indices(const hr_tensor *indices, int64_t rows, hr_error *err)
 {
+    if (indices->dtype == HR_INT64 && apply_all_fit(indices->data, indices->count, rows)) return HR_OK;
     for (int64_t i = 0; i < indices->count; i++) {
         const int64_t row = hr_int_at(indices, i);
         if (row < 0 || row >= rows)
@@ -217,11 +226,13 @@ static hr_status run_sparse(hr_kernel *k, update *u, const hr_tensor *variable, 
 
 /* ---- both ---- */
 
-static hr_status take_variables(hr_kernel *k, update *u, const hr_tensor **variable, hr_error *err)
+/* `input`: the variable's; its slots' follow it, `apart` inputs from one to the next. */
+static hr_status take_variables(hr_kernel *k, update *u, int input, int apart, const hr_tensor **variable,
+                                hr_error *err)
 {
     for (int s = 0; s <= u->slots; s++) {
         hr_tensor *value;
-        HR_TRY(hr_kernel_update(k, s, &value, err));
+        HR_TRY(hr_kernel_update(k, input + s * apart, &value, err));
         if (s == 0) *variable = value;
         if (!hr_shape_equal(value->shape, (*variable)->shape) || value->dtype != (*variable)->dtype)
             return refuse_shapes("a slot of the variable's type and shape", *variable, value, err);
@@ -258,7 +269,7 @@ hr_status hr_update_run(hr_kernel *k, const hr_update *of, hr_error *err)
                        k->inputs, of->grad, of->indices);
     update u = {.of = of, .rule = of->rule, .slots = slots};
     const hr_tensor *variable = NULL, *grad = k->input[of->grad];
-    HR_TRY(take_variables(k, &u, &variable, err));
+    HR_TRY(take_variables(k, &u, 0, 1, &variable, err));
     if (variable->dtype != grad->dtype) return refuse_shapes("a gradient of the variable's type", variable, grad, err);
     HR_TRY(take_numbers(k, &u, err));
     if (variable->dtype == HR_FLOAT) u.f32 = hr_rule_choose(of->rule);
@@ -267,5 +278,66 @@ hr_status hr_update_run(hr_kernel *k, const hr_update *of, hr_error *err)
         return refuse_shapes("a gradient of the variable's shape", variable, grad, err);
     u.grad = grad->data;
     hr_kernel_parallel(k, variable->count, of->rule->nanoseconds, dense_piece, &u);
+    return HR_OK;
+}
+
+/* ---- many variables ---- */
+
+typedef struct update_many {
+    update *u;
+    int64_t *count; /* rows of each */
+} update_many;
+
+static void many_piece(int64_t first, int64_t last, void *user)
+{
+    const update_many *m = user;
+    for (int64_t i = first; i < last; i++)
+        (m->u[i].width < NARROW && m->u[i].width > 0 ? narrow_rows : wide_rows)(0, m->count[i], &m->u[i]);
+}
+
+/* What belongs to variable `i`, checked. */
+static hr_status many_take(hr_kernel *k, update *u, int i, int many, int64_t *count, hr_error *err)
+{
+    const int at = (1 + u->slots) * many + i;
+    const hr_tensor *variable = NULL, *grad = k->input[at], *indices = k->input[at + many];
+    hr_sparse_update sparse;
+    HR_TRY(take_variables(k, u, i, many, &variable, err));
+    if (variable->dtype != HR_FLOAT) return refuse_shapes("a gradient of the variable's type", variable, grad, err);
+    HR_TRY(hr_sparse_check(variable, grad, indices, &sparse, err));
+    u->width = sparse.width;
+    u->grad = grad->data;
+    u->rows = indices->data;
+    *count = indices->count;
+    if (hr__rows_are_distinct(hr_node_input(k->node, at + many))) return HR_OK;
+    return hr_sparse_sum_rows(k, &sparse, &u->rows, &u->grad, count, err);
+}
+
+/* A variable or slot that came twice would be changed by two threads. */
+static hr_status many_are_different(hr_kernel *k, const update *u, int many, hr_error *err)
+{
+    hr_distinct_rows seen;
+    const int64_t all = (int64_t)many * (1 + u->slots);
+    HR_TRY(hr_distinct_rows_begin(k, all, INT64_MAX, &seen, err));
+    for (int i = 0; i < many; i++)
+        for (int s = 0; s <= u->slots; s++) hr_distinct_rows_find(&seen, (int64_t)(uintptr_t)u[i].value[s]);
+    if (seen.count == all) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "optimizer.variable", "expected different variables and slots");
+}
+
+hr_status hr_update_many(hr_kernel *k, const hr_update *of, int many, hr_error *err)
+{
+    update_many m;
+    double values = 0;
+    update first = {.of = of, .rule = of->rule, .f32 = hr_rule_choose(of->rule), .slots = of->rule->slots};
+    HR_TRY(take_numbers(k, &first, err));
+    HR_TRY(hr_kernel_array(k, many, sizeof *m.u, "updates", &m.u, err));
+    HR_TRY(hr_kernel_array(k, many, sizeof *m.count, "updates", &m.count, err));
+    for (int i = 0; i < many; i++) {
+        m.u[i] = first;
+        HR_TRY(many_take(k, &m.u[i], i, many, &m.count[i], err));
+        values += (double)(m.count[i] * m.u[i].width) * of->rule->nanoseconds + 4 * (double)m.count[i];
+    }
+    HR_TRY(many_are_different(k, m.u, many, err));
+    hr_kernel_parallel(k, many, values / many, many_piece, &m);
     return HR_OK;
 }

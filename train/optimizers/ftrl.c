@@ -72,11 +72,32 @@ static hr_status apply_ftrl_sparse(hr_kernel *k, hr_error *err) { return apply_f
 static hr_status ftrl_dense_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, true, false, err); }
 static hr_status ftrl_sparse_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, true, true, err); }
 
+/* Of many variables: the same inputs, all variables before all slots and so on; lr, l1, l2, lr_power are shared. */
+static hr_status apply_ftrl_many(hr_kernel *k, hr_error *err)
+{
+    const int many = (int)hr_attr_int(k->node, "N"), at = 5 * many;
+    hr_update apply = {&ftrl_rule, .from = {at, at + 1, at + 2}, .flag = "multiply_linear_by_lr", .flag_to = 5};
+    double power;
+    HR_TRY(hr_update_number(k, at + 3, &power, err));
+    apply.p[4] = -power;
+    if (power != -0.5) apply.rule = &ftrl_power_rule;
+    return hr_update_many(k, &apply, many, err);
+}
+
 const hr_graph_op hr_graph_ops_ftrl[] = {
     HR_UPDATE_OPS("Ftrl", apply_ftrl_dense),
     HR_UPDATE_OPS("FtrlV2", ftrl_dense_v2),
     HR_SPARSE_UPDATE_OPS("Ftrl", apply_ftrl_sparse),
     HR_SPARSE_UPDATE_OPS("FtrlV2", ftrl_sparse_v2),
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Headrace>SparseApplyFtrlMany",
+        .inputs = "var:N*resource, accum:N*resource, linear:N*resource, grad:N*float, indices:N*int64, lr:float, "
+                  "l1:float, l2:float, lr_power:float",
+        .attrs = "N:int>=1; multiply_linear_by_lr:bool=false",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = apply_ftrl_many,
+    },
     HR_GRAPH_OPS_END,
 };
 

@@ -115,6 +115,10 @@ HR_API hr_status hr_update_number(hr_kernel *k, int input, double *out, hr_error
 /* Checks all inputs, then runs the rule on the variable in place, in several threads if that is faster. Refuses shapes
  * that do not fit, "optimizer.shape", and row indices out of range, "optimizer.index", before anything is changed. */
 HR_API hr_status hr_update_run(hr_kernel *k, const hr_update *update, hr_error *err);
+/* The same for `many` float variables at once, which threads share. Their handles come first, then those of each slot,
+ * then gradients, then row indices, int64; the gradients of one row are summed first. Of `update`, .rule, .from, .p and
+ * .flag count. A variable or slot that comes twice is refused, "optimizer.variable". */
+HR_API hr_status hr_update_many(hr_kernel *k, const hr_update *update, int many, hr_error *err);
 
 /* Defines the compute function NAME of an op that runs a rule:
  *

@@ -44,6 +44,9 @@ hr_node hr__keras_average(hr_minimizer *t, const hr_minimize_target *target, hr_
 /* The variable of that name in the current variable scope; NULL: there is none. */
 const hr_variable_info *hr__variable_in_scope(hr_graph *g, const char *name);
 
+/* sum_duplicates.c: whether the op that gives these indices gives each row once. */
+bool hr__rows_are_distinct(hr_node indices);
+
 /* What hr_apply_gradients does; `gradients` are changed. The second sums them first, as opts->accumulate says. */
 hr_node hr__apply_gradients(const hr_optimizer *o, hr_graph *g, hr_variable_gradient *gradients, int count,
                             const hr_minimize_opts *opts);

@@ -1,8 +1,7 @@
 /* Rows of a sparse gradient that come twice become one, which is their sum: one pass through a small hash table of the
  * rows seen. Rows keep the order of their first occurrence and sums are taken in order, so that nothing depends on the
  * table. */
-#include <headrace/kernels.h>
-#include <headrace/optimizer.h>
+#include "train/optimizers/optimizers_internal.h"
 
 #include <string.h>
 
@@ -36,14 +35,23 @@ static void sum_scalars(hr_distinct_rows *s, const hr_sparse_update *of, const f
 SUM(float, f32)
 SUM(double, f64)
 
+bool hr__rows_are_distinct(hr_node indices)
+{
+    static const char *const ops[] = {"Headrace>EmbeddingLookupSparseGrad", "Headrace>LookupMatMulGrad",
+                                      "Headrace>LookupSumGrad"};
+    const char *op = hr_node_op(indices);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(op, ops[i]) == 0) return true;
+    return false;
+}
+
 /* The op gives each row once. Indices that are fed in its place come from another one. */
 static bool rows_are_distinct(const hr_kernel *k, const hr_sparse_update *of)
 {
     int i = 0;
     while (i < k->inputs && k->input[i] != of->indices) i++;
     if (i == k->inputs) return false;
-    const char *op = hr_node_op(hr_node_input(k->node, i));
-    return strcmp(op, "Headrace>EmbeddingLookupSparseGrad") == 0 || strcmp(op, "Headrace>LookupMatMulGrad") == 0;
+    return hr__rows_are_distinct(hr_node_input(k->node, i));
 }
 
 hr_status hr_sparse_sum_rows(hr_kernel *k, const hr_sparse_update *of, const int64_t **rows, const void **sums,

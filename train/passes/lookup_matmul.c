@@ -4,8 +4,6 @@
 #include <headrace/pass.h>
 #include <string.h>
 
-enum { MAX_PARTS = 4096 };
-
 /* What one concatenation belongs to. */
 typedef struct layer_match {
     hr_node concat, product, weights;
@@ -289,7 +287,7 @@ static hr_status layer_of_concat(layering *l, hr_node concat, hr_error *err)
 {
     layer_match *m = &l->m;
     const int parts = hr_node_inputs(concat) - 1;
-    if (!layer_is(concat, "ConcatV2") || hr_node_dtype(concat) != HR_FLOAT || parts > MAX_PARTS ||
+    if (!layer_is(concat, "ConcatV2") || hr_node_dtype(concat) != HR_FLOAT || parts > HR_MAX_HANDLES ||
         !layer_is_axis(hr_node_input(concat, parts)))
         return HR_OK;
     *m = (layer_match){.concat = concat, .parts = parts};

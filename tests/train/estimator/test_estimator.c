@@ -529,6 +529,9 @@ static void train_large(const char *folder, hr_products products, int workers, i
     assert_exactly(report.threads, workers + 1);
     assert_exactly(runs_of(&report, "Headrace>LookupMatMul"), end - begin);
     assert_exactly(runs_of(&report, "Headrace>LookupMatMulGrad"), end - begin);
+    assert_exactly(runs_of(&report, "Headrace>LookupSum"), end - begin);
+    assert_exactly(runs_of(&report, "Headrace>LookupSumGrad"), end - begin);
+    assert_exactly(runs_of(&report, "Headrace>SparseApplyFtrlMany"), end - begin);
     hr_profile_free(profile);
 }
 

@@ -175,6 +175,8 @@ static const struct {
     {"_FusedMatMul", "words that say what is fused: test_layer_passes.c"},
     {"Headrace>LookupMatMul", "rows, tables and weights must fit each other: test_lookup_matmul.c"},
     {"Headrace>LookupMatMulGrad", "rows, tables and weights must fit each other: test_lookup_matmul.c"},
+    {"Headrace>LookupSum", "rows and tables must fit each other: test_lookup_sum.c"},
+    {"Headrace>LookupSumGrad", "rows and tables must fit each other: test_lookup_sum.c"},
 };
 
 static bool has_no_result(const char *op)

@@ -108,28 +108,6 @@ static void through_clip(const lookup *l, int64_t id, float *g)
     for (int64_t j = 0; j < dim; j++) g[j] = l->table.max_norm / norm * (g[j] - x[j] * dot / square);
 }
 
-/* Each id is a row of its own and counts, with nothing to weigh. */
-static bool is_one_a_row(const lookup *l, int64_t nnz, int64_t rows)
-{
-    if (nnz != rows || l->weights) return false;
-    int64_t min = 0, odd = 0;
-    for (int64_t i = 0; i < nnz; i++) {
-        min |= l->ids[i];
-        odd |= l->splits[i] ^ i;
-    }
-    return min >= 0 && odd == 0;
-}
-
-static void sum_rows(int64_t rows, int64_t dim, const float *grad, const int32_t *place, float *sums)
-{
-    if (dim == 1) {
-        for (int64_t r = 0; r < rows; r++) sums[place[r]] += grad[r];
-        return;
-    }
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t j = 0; j < dim; j++) sums[place[r] * dim + j] += grad[r * dim + j];
-}
-
 static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
 {
     lookup l = {0};
@@ -147,13 +125,13 @@ static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
     HR_TRY(lookup_find_places(&l, rows, &found, place, err));
     HR_TRY(hr_kernel_output(k, 1, HR_SHAPE(found.count), &indices, err));
     if (found.count) memcpy(indices->data, found.rows, (size_t)found.count * sizeof *found.rows);
-    const bool one = is_one_a_row(&l, nnz, rows);
+    const bool one = lookup_is_one_a_row(&l, nnz, rows);
     if (one && found.count == rows && !(l.table.max_norm > 0)) return hr_kernel_pass(k, 0, 1, HR_SHAPE(rows, dim), err);
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(found.count, dim), &values, err));
     float *sums = values->data;
     if (found.count && dim) memset(sums, 0, (size_t)(found.count * dim) * sizeof *sums);
     if (one)
-        sum_rows(rows, dim, k->input[1]->data, place, sums);
+        lookup_sum_rows(rows, dim, k->input[1]->data, place, sums);
     else
         for (int64_t r = 0; r < rows; r++) lookup_spread_row(&l, r, k->input[1]->data, place, sums);
     for (int64_t i = 0; i < found.count && l.table.max_norm > 0; i++) through_clip(&l, found.rows[i], sums + i * dim);

@@ -54,6 +54,18 @@ static inline hr_status lookup_find_places(const lookup *l, int64_t rows, hr_dis
     return HR_OK;
 }
 
+/* Each id is a row of its own and counts, with nothing to weigh. `nnz`: ids. */
+static inline bool lookup_is_one_a_row(const lookup *l, int64_t nnz, int64_t rows)
+{
+    if (nnz != rows || l->weights) return false;
+    int64_t min = 0, odd = 0;
+    for (int64_t i = 0; i < nnz; i++) {
+        min |= l->ids[i];
+        odd |= l->splits[i] ^ i;
+    }
+    return min >= 0 && odd == 0;
+}
+
 /* Adds row r's share, by its gradient, of each table row that went into it. */
 static inline void lookup_spread_row(const lookup *l, int64_t r, const float *grad, const int32_t *place, float *values)
 {
@@ -68,6 +80,17 @@ static inline void lookup_spread_row(const lookup *l, int64_t r, const float *gr
         float *to = values + place[i] * dim;
         for (int64_t j = 0; j < dim; j++) to[j] += grad[r * dim + j] * scale;
     }
+}
+
+/* The same, if each row has one id. */
+static inline void lookup_sum_rows(int64_t rows, int64_t dim, const float *grad, const int32_t *place, float *sums)
+{
+    if (dim == 1) {
+        for (int64_t r = 0; r < rows; r++) sums[place[r]] += grad[r];
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < dim; j++) sums[place[r] * dim + j] += grad[r * dim + j];
 }
 
 #endif
