@@ -78,14 +78,21 @@ static hr_status parse_shape(hr_infer *s, hr_error *err)
 
 enum { PARSE_SPARSE, PARSE_DENSE, PARSE_RAGGED };
 
+/* A node's attributes, and its inputs, those of a run or constants; what is not known is NULL. */
+typedef struct parse_told {
+    hr_node node;
+    const hr_tensor *const *input;
+    int inputs;
+} parse_told;
+
 /* Key `i` of a set, and how many there are of the set: attributes of ParseSingleExample, inputs of the others, of which
  * ParseExample has a scalar for each key. */
-static hr_view parse_key(const hr_kernel *k, const parse_sets *p, int set, int i, int64_t *count)
+static hr_view parse_key(const parse_told *told, const parse_sets *p, int set, int i, int64_t *count)
 {
-    const char *op = hr_node_op(k->node);
-    const hr_attr *attr = hr_node_attr(k->node, set == PARSE_SPARSE ? "sparse_keys" : "dense_keys");
+    const char *op = hr_node_op(told->node);
+    const hr_attr *attr = hr_node_attr(told->node, set == PARSE_SPARSE ? "sparse_keys" : "dense_keys");
     const bool by_attr = strcmp(op, "ParseSingleExample") == 0, by_vector = strcmp(op, "ParseExampleV2") == 0;
-    const hr_tensor *in = by_attr ? NULL : k->input[by_vector ? 2 + set : 2 + i + (set ? p->sparse : 0)];
+    const hr_tensor *in = by_attr ? NULL : told->input[by_vector ? 2 + set : 2 + i + (set ? p->sparse : 0)];
     *count = by_attr ? attr->count : by_vector ? in->count : i + (in->count == 1);
     return *count <= i ? hr_text_view("") : by_attr ? attr->strings[i] : ((const hr_view *)in->data)[by_vector ? i : 0];
 }
@@ -109,38 +116,107 @@ static hr_status parse_default(const hr_tensor *value, hr_feature *f, hr_error *
     return HR_OK;
 }
 
-/* Components are called by number, so that one key may be asked for twice. */
-static hr_status parse_spec(hr_kernel *k, const parse_sets *p, hr_feature *f, hr_error *err)
+/* The features of all sets, with their names and keys in the same memory. */
+static hr_status parse_features(const parse_told *told, const parse_sets *p, hr_feature *f, char (*names)[16],
+                                char *key, hr_error *err)
 {
-    const int counts[] = {p->sparse, p->dense, p->ragged}, all = p->sparse + p->dense + p->ragged;
+    const int counts[] = {p->sparse, p->dense, p->ragged};
     const hr_dtype *types[] = {p->sparse_types, p->dense_types, p->ragged_types};
-    char(*names)[16] = hr_kernel_temp(k, sizeof *names * (size_t)(all + 1));
-    int64_t found = 0, bytes = 0;
-    if (!names) return hr_no_memory(err, "a parsing spec");
-    for (int set = 0; set < 3; set++)
-        for (int i = 0; i < counts[set]; i++) bytes += parse_key(k, p, set, i, &found).size + 1;
-    char *key = hr_kernel_temp(k, (size_t)bytes + 1);
-    if (!key) return hr_no_memory(err, "a parsing spec");
+    int64_t found = 0;
     for (int set = 0, n = 0; set < 3; set++) {
         for (int i = 0; i < counts[set]; i++, n++, f++) {
-            const hr_view from = parse_key(k, p, set, i, &found);
+            const hr_view from = parse_key(told, p, set, i, &found);
             if (set != PARSE_DENSE && found < counts[set]) break;
             snprintf(names[n], sizeof *names, "%d", n);
             *f = (hr_feature){.key = key, .name = names[n], .dtype = types[set][i], .kind = HR_VAR_LEN};
-            memcpy(key, from.data, (size_t)from.size);
+            if (from.size) memcpy(key, from.data, (size_t)from.size);
             key[from.size] = '\0';
             key += from.size + 1;
             if (set == PARSE_RAGGED) f->kind = HR_RAGGED_FEATURE;
             if (set != PARSE_DENSE) continue;
             f->kind = HR_FIXED_LEN;
             f->shape = p->dense_shapes[i];
-            HR_TRY(parse_default(k->input[k->inputs - p->dense + i], f, err));
+            HR_TRY(parse_default(told->input[told->inputs - p->dense + i], f, err));
         }
         if (counts[set] && found != counts[set])
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected %d keys, got %lld", counts[set],
                            (long long)found);
     }
     return HR_OK;
+}
+
+/* Components are called by number, so that one key may be asked for twice. Gives *out; defaults are borrowed. */
+static hr_status parse_spec(const parse_told *told, const parse_sets *p, hr_feature **out, hr_error *err)
+{
+    const int counts[] = {p->sparse, p->dense, p->ragged}, all = p->sparse + p->dense + p->ragged;
+    const size_t count = (size_t)all + 1;
+    size_t bytes = 1;
+    int64_t found;
+    for (int set = 0; set < 3; set++)
+        for (int i = 0; i < counts[set]; i++) bytes += (size_t)parse_key(told, p, set, i, &found).size + 1;
+    hr_feature *f = *out = hr_malloc(count * sizeof *f + count * 16 + bytes);
+    if (!f) return hr_no_memory(err, "a parsing spec");
+    char(*names)[16] = (char(*)[16])(void *)(f + count);
+    const hr_status st = parse_features(told, p, f, names, names[count], err);
+    if (st != HR_OK) hr_free(f);
+    if (st != HR_OK) *out = NULL;
+    return st;
+}
+
+/* ---- a spec that constants tell is made once ---- */
+
+typedef struct parse_state {
+    hr_feature *feature; /* NULL: each run makes its own */
+    hr__record_parser *parser;
+    const hr_tensor **input; /* the constants; of the records and names NULL */
+} parse_state;
+
+static void parse_release(void *state)
+{
+    parse_state *st = state;
+    hr__record_parser_free(st->parser);
+    hr_free(st->feature);
+    hr_free(st->input);
+}
+
+/* What is wrong with the node, a run tells. */
+static hr_status parse_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
+{
+    enum { FIRST = 2 }; /* before it: the records, and names or nothing */
+    parse_state *st = state;
+    parse_sets p;
+    const int inputs = hr_node_inputs(node), first = strcmp(hr_node_op(node), "ParseSingleExample") == 0 ? 1 : FIRST;
+    (void)session;
+    if (parse_read(node, &p, NULL) != HR_OK || p.ragged > 0) return HR_OK;
+    st->input = hr_calloc((size_t)inputs + 1, sizeof *st->input);
+    if (!st->input) return hr_no_memory(err, "a parsing spec");
+    for (int i = first; i < inputs; i++)
+        if (!(st->input[i] = hr_node_constant(hr_node_input(node, i)))) return HR_OK;
+    const parse_told told = {node, st->input, inputs};
+    if (parse_spec(&told, &p, &st->feature, NULL) == HR_OK)
+        st->parser = hr__record_parser_new(st->feature, p.sparse, p.dense);
+    return HR_OK;
+}
+
+static bool parse_same(const hr_tensor *a, const hr_tensor *b)
+{
+    if (a->data == b->data && a->count == b->count) return true;
+    if (a->dtype != b->dtype || !hr_shape_equal(a->shape, b->shape)) return false;
+    const hr_view *x = a->data, *y = b->data;
+    if (a->dtype != HR_STRING)
+        return a->count == 0 || memcmp(a->data, b->data, (size_t)a->count * hr_dtype_size(a->dtype)) == 0;
+    for (int64_t i = 0; i < a->count; i++)
+        if (x[i].size != y[i].size || (x[i].size && memcmp(x[i].data, y[i].data, (size_t)x[i].size) != 0)) return false;
+    return true;
+}
+
+/* Another value may be fed in the place of a constant. */
+static bool parse_is_prepared(const hr_kernel *k, const parse_state *st)
+{
+    if (!st->parser) return false;
+    for (int i = 0; i < k->inputs; i++)
+        if (st->input[i] && !parse_same(k->input[i], st->input[i])) return false;
+    return true;
 }
 
 /* ---- outputs ---- */
@@ -182,23 +258,13 @@ static hr_status parse_outputs(hr_kernel *k, const parse_sets *p, const hr_eleme
     return HR_OK;
 }
 
-static hr_status parse_compute(hr_kernel *k, hr_error *err)
+/* A pipeline of one element: a batch of records, or one record. */
+static hr_status parse_by_pipeline(hr_kernel *k, const parse_sets *p, const hr_feature *feature, hr_error *err)
 {
     const hr_tensor *records = k->input[0];
-    parse_sets p;
-    HR_TRY(parse_read(k->node, &p, err));
-    if (records->shape.rank > 1)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a scalar or a vector of serialized Examples");
-    const int features = p.sparse + p.dense + p.ragged;
-    hr_feature *feature;
-    HR_TRY(hr_kernel_array(k, features + 1, sizeof *feature, "a parsing spec", &feature, err));
-    HR_TRY(parse_spec(k, &p, feature, err));
-    if (records->count == 0 || features == 0) return parse_outputs(k, &p, NULL, err);
-    if (p.ragged == 0 && hr__parse_records(k, feature, p.sparse, p.dense)) return HR_OK;
-
     hr_dataset *ds = records->shape.rank ? hr_batch(hr_from_tensor_slices(records, NULL, 1), records->count)
                                          : hr_from_tensors(records, NULL, 1);
-    const hr_parse_spec spec = {feature, features};
+    const hr_parse_spec spec = {feature, p->sparse + p->dense + p->ragged};
     ds = hr_parse_example(ds, &spec, .tf_compat = true);
     hr_iterator *it = hr_iterate(ds, .workers = &(int){0}, .seed = 1);
     const hr_element *e;
@@ -206,16 +272,44 @@ static hr_status parse_compute(hr_kernel *k, hr_error *err)
     /* The records before one that fails are a batch, too; the error comes after it. */
     if (st == HR_OK && records->shape.rank && hr_get_at(e, 0)->shape.dims[0] < records->count) st = hr_next(it, &e);
     if (st == HR_OK)
-        st = parse_outputs(k, &p, e, err);
+        st = parse_outputs(k, p, e, err);
     else if (err)
         *err = *hr_iterator_error(it);
     hr_iterator_free(it);
     return st;
 }
 
+static hr_status parse_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *records = k->input[0];
+    const parse_state *st = k->state;
+    const bool prepared = parse_is_prepared(k, st);
+    const parse_told told = {k->node, k->input, k->inputs};
+    parse_sets p;
+    hr_feature *own = NULL;
+    if (prepared && hr__parse_records(k, st->parser)) return HR_OK;
+    HR_TRY(parse_read(k->node, &p, err));
+    if (records->shape.rank > 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a scalar or a vector of serialized Examples");
+    if (!prepared) HR_TRY(parse_spec(&told, &p, &own, err));
+    const hr_feature *feature = prepared ? st->feature : own;
+    hr_status done;
+    if (records->count == 0 || p.sparse + p.dense + p.ragged == 0) {
+        done = parse_outputs(k, &p, NULL, err);
+    } else {
+        hr__record_parser *parser = prepared || p.ragged > 0 ? NULL : hr__record_parser_new(feature, p.sparse, p.dense);
+        const bool parsed = parser && hr__parse_records(k, parser);
+        done = parsed ? HR_OK : parse_by_pipeline(k, &p, feature, err);
+        hr__record_parser_free(parser);
+    }
+    hr_free(own);
+    return done;
+}
+
 #define PARSE(NAME)                                                                                                    \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = (NAME), .traits = HR_NO_GRADIENT, .shape = parse_shape,                      \
+        .state_size = sizeof(parse_state), .prepare = parse_prepare, .release = parse_release,                         \
         .compute = parse_compute,                                                                                      \
     }
 

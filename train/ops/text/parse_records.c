@@ -2,19 +2,25 @@
 #include "train/ops/text/parse_records.h"
 #include "io/example/example_reader.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum { READABLE = 64 /* bytes after a record that the parser may read */ };
 
+struct hr__record_parser {
+    const hr_feature *features;
+    int sparse, dense;
+    hr__example_parser *parser;
+    _Atomic(hr__example_order *) order; /* of the last run that ended; NULL: none, or a run has it */
+    hr__example_feature asked[];
+};
+
 typedef struct parse_job {
     hr_kernel *k;
-    hr__example_parser *parser;
-    hr__example_order *order;
-    hr__example_feature *asked;
+    hr__record_parser *by;
     hr__example_column *column;
     hr_tensor *scratch, **out; /* of the dense features */
     hr_view *record;
-    int sparse, dense;
     int64_t rows;
 } parse_job;
 
@@ -43,15 +49,35 @@ static bool are_distinct(const hr__example_feature *asked, int count)
     return true;
 }
 
-static bool job_ask(parse_job *job, const hr_feature *features)
+hr__record_parser *hr__record_parser_new(const hr_feature *features, int sparse, int dense)
 {
-    const int all = job->sparse + job->dense;
-    job->asked = hr_kernel_temp(job->k, (size_t)(all + 1) * sizeof *job->asked);
-    if (!job->asked) return false;
-    for (int i = 0; i < all; i++)
-        if (!ask_for(&features[i], &job->asked[i])) return false;
-    return are_distinct(job->asked, all) && hr__example_parser_new(job->asked, all, &job->parser, NULL) == HR_OK &&
-           (job->order = hr__example_order_new(job->parser));
+    const int all = sparse + dense;
+    hr__record_parser *p = hr_calloc(1, sizeof *p + (size_t)all * sizeof *p->asked);
+    if (!p) return NULL;
+    p->features = features;
+    p->sparse = sparse;
+    p->dense = dense;
+    bool fits = true;
+    for (int i = 0; i < all && fits; i++) fits = ask_for(&features[i], &p->asked[i]);
+    fits = fits && are_distinct(p->asked, all) && hr__example_parser_new(p->asked, all, &p->parser, NULL) == HR_OK;
+    if (fits) return p;
+    hr__record_parser_free(p);
+    return NULL;
+}
+
+void hr__record_parser_free(hr__record_parser *parser)
+{
+    if (!parser) return;
+    hr__example_order_free(atomic_load(&parser->order));
+    hr__example_parser_free(parser->parser);
+    hr_free(parser);
+}
+
+/* The order of features that earlier runs have met makes parsing faster, and changes nothing else. */
+static hr__example_order *take_order(hr__record_parser *by)
+{
+    hr__example_order *order = atomic_exchange(&by->order, NULL);
+    return order ? order : hr__example_order_new(by->parser);
 }
 
 /* ---- memory ---- */
@@ -77,7 +103,7 @@ static hr_status grow_list(hr__example_rows *rows, int slot, int64_t capacity, h
 {
     parse_job *job = rows->user;
     hr__example_column *c = &rows->column[slot];
-    const size_t size = hr_dtype_size(job->asked[slot].dtype);
+    const size_t size = hr_dtype_size(job->by->asked[slot].dtype);
     const int64_t least = c->capacity ? 2 * c->capacity : job->rows; /* most lists have a value a row */
     if (capacity < least) capacity = least;
     void *values = hr_kernel_temp(job->k, (size_t)capacity * size);
@@ -96,24 +122,24 @@ static hr_shape shape_of_rows(int64_t rows, hr_shape of)
 }
 
 /* Lists have splits, dense features are written into their outputs. */
-static bool job_columns(parse_job *job, const hr_feature *features)
+static bool job_columns(parse_job *job)
 {
+    const int sparse = job->by->sparse, dense = job->by->dense, all = sparse + dense;
     const size_t splits = (size_t)job->rows + 1;
-    const int all = job->sparse + job->dense;
     job->column = hr_kernel_temp(job->k, (size_t)(all + 1) * sizeof *job->column);
-    job->scratch = hr_kernel_temp(job->k, (size_t)(job->dense + 1) * sizeof *job->scratch);
-    job->out = hr_kernel_temp(job->k, (size_t)(job->dense + 1) * sizeof *job->out);
-    int32_t *split = hr_kernel_temp(job->k, (size_t)(job->sparse + 1) * splits * sizeof *split);
+    job->scratch = hr_kernel_temp(job->k, (size_t)(dense + 1) * sizeof *job->scratch);
+    job->out = hr_kernel_temp(job->k, (size_t)(dense + 1) * sizeof *job->out);
+    int32_t *split = hr_kernel_temp(job->k, (size_t)(sparse + 1) * splits * sizeof *split);
     if (!job->column || !job->scratch || !job->out || !split) return false;
-    for (int i = 0; i < job->sparse; i++, split += splits) {
+    for (int i = 0; i < sparse; i++, split += splits) {
         job->column[i] = (hr__example_column){.splits = split};
         split[0] = 0;
     }
-    for (int i = 0; i < job->dense; i++) {
-        const hr_shape shape = shape_of_rows(job->rows, features[job->sparse + i].shape);
-        if (hr_kernel_begin_output(job->k, 3 * job->sparse + i, shape, &job->scratch[i], &job->out[i], NULL) != HR_OK)
+    for (int i = 0; i < dense; i++) {
+        const hr_shape shape = shape_of_rows(job->rows, job->by->features[sparse + i].shape);
+        if (hr_kernel_begin_output(job->k, 3 * sparse + i, shape, &job->scratch[i], &job->out[i], NULL) != HR_OK)
             return false;
-        job->column[job->sparse + i] = (hr__example_column){.values = job->out[i]->data};
+        job->column[sparse + i] = (hr__example_column){.values = job->out[i]->data};
     }
     return true;
 }
@@ -136,30 +162,31 @@ static bool give_sparse(const parse_job *job, int i)
             at[1] = n;
         }
     }
-    return hr_kernel_copy(job->k, job->sparse + i, HR_SHAPE(count), c->values, NULL) == HR_OK &&
-           hr_kernel_copy(job->k, 2 * job->sparse + i, HR_SHAPE(2), shape.dims, NULL) == HR_OK;
+    return hr_kernel_copy(job->k, job->by->sparse + i, HR_SHAPE(count), c->values, NULL) == HR_OK &&
+           hr_kernel_copy(job->k, 2 * job->by->sparse + i, HR_SHAPE(2), shape.dims, NULL) == HR_OK;
 }
 
 static bool job_outputs(const parse_job *job)
 {
     bool whole = true;
-    for (int i = 0; i < job->sparse && whole; i++) whole = give_sparse(job, i);
-    for (int i = 0; i < job->dense && whole; i++)
-        whole = hr_kernel_end_output(job->k, 3 * job->sparse + i, &job->scratch[i], job->out[i], NULL) == HR_OK;
+    for (int i = 0; i < job->by->sparse && whole; i++) whole = give_sparse(job, i);
+    for (int i = 0; i < job->by->dense && whole; i++)
+        whole = hr_kernel_end_output(job->k, 3 * job->by->sparse + i, &job->scratch[i], job->out[i], NULL) == HR_OK;
     return whole;
 }
 
-bool hr__parse_records(hr_kernel *k, const hr_feature *features, int sparse, int dense)
+bool hr__parse_records(hr_kernel *k, hr__record_parser *parser)
 {
     const hr_tensor *records = k->input[0];
-    parse_job job = {.k = k, .sparse = sparse, .dense = dense, .rows = records->count};
-    bool whole = records->shape.rank == 1 && records->count > 0 && records->count < 1 << 24 &&
-                 job_ask(&job, features) && job_records(&job, records) && job_columns(&job, features);
+    parse_job job = {.k = k, .by = parser, .rows = records->count};
+    if (records->shape.rank != 1 || records->count == 0 || records->count >= 1 << 24 || !job_records(&job, records) ||
+        !job_columns(&job))
+        return false;
+    hr__example_order *order = take_order(parser);
     hr__example_rows rows = {.column = job.column, .grow = grow_list, .user = &job, .tf_compat = true};
+    bool whole = order != NULL;
     for (int64_t r = 0; r < job.rows && whole; r++)
-        whole = hr__example_parse(job.parser, job.order, &rows, r, job.record[r], NULL) == HR_OK;
-    whole = whole && job_outputs(&job);
-    hr__example_order_free(job.order);
-    hr__example_parser_free(job.parser);
-    return whole;
+        whole = hr__example_parse(parser->parser, order, &rows, r, job.record[r], NULL) == HR_OK;
+    hr__example_order_free(atomic_exchange(&parser->order, order));
+    return whole && job_outputs(&job);
 }

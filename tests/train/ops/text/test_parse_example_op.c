@@ -4,7 +4,9 @@
 #include <headrace/graph_op.h>
 #include <headrace/io.h>
 #include <headrace/ops.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <uv.h>
 
 static hr_graph *g;
 static hr_session *s;
@@ -176,6 +178,93 @@ static void what_tensorflow_refuses_is_refused(void **state)
     REFUSED("string[1] " ONE_FLOAT "; string[0]; string[1] 'a'; string[0]; string[0]", 1, 0, 0);
 }
 
+/* "s" sparse, "a" of one value with a default of 7; keys and the default are constants. */
+static hr_node dense_key, fallback;
+static void make_plain_node(void)
+{
+    static const hr_view keys[] = {{"s", 1}, {"a", 1}};
+    static const int64_t seven = 7;
+    const hr_dtype text = HR_STRING;
+    const hr_shape one = HR_SHAPE(1);
+    const hr_tensor value = hr_tensor_of(HR_INT64, one, &seven);
+    g = hr_graph_new();
+    records = hr_placeholder(g, HR_STRING, HR_UNKNOWN_SHAPE);
+    dense_key = words_node(one, &keys[1]);
+    fallback = hr_const(g, &value);
+    parsed = hr_new_node(
+        g, "ParseExampleV2",
+        HR_INPUTS(records, words_node(HR_SHAPE(0), keys), words_node(one, keys), dense_key,
+                  words_node(HR_SHAPE(0), keys), fallback),
+        HR_ATTRS(HR_INT_ATTR("num_sparse", 1), HR_TYPES_ATTR("sparse_types", &text, 1),
+                 HR_TYPES_ATTR("ragged_value_types", &text, 0), HR_TYPES_ATTR("ragged_split_types", &text, 0),
+                 ((hr_attr){.name = "dense_shapes", .kind = HR_ATTR_SHAPES, .count = 1, .shapes = &one})));
+    s = hr_session_new(g);
+}
+
+/* A spec that constants tell is made once, what is fed in their place in that run. */
+static void fed_keys_and_defaults_take_the_place_of_constants(void **state)
+{
+    (void)state;
+    static const hr_view other = {"b", 1};
+    static const int64_t nine = 9;
+    const hr_shape one = HR_SHAPE(1);
+    hr_example *example = hr_example_new();
+    hr_error err;
+    hr_view record[2] = {{"", 0}};
+    hr_example_add_int64(example, "a", HR_I64(1), 1);
+    hr_example_add_int64(example, "b", HR_I64(2), 1);
+    assert_ok(hr_example_bytes(example, &record[1], &err), &err);
+    make_plain_node();
+    const hr_feed feed[] = {{records, hr_tensor_of(HR_STRING, HR_SHAPE(2), record)},
+                            {dense_key, hr_tensor_of(HR_STRING, one, &other)},
+                            {fallback, hr_tensor_of(HR_INT64, one, &nine)}};
+    static const int64_t expected[][2] = {{7, 1}, {7, 2}, {9, 2}, {7, 1}};
+    for (int turn = 0; turn < 4; turn++) {
+        const hr_node dense = hr_node_output(parsed, 3);
+        hr_tensor out;
+        assert_ok(hr_session_run(s, feed, turn == 3 ? 1 : turn + 1, &dense, 1, &out, &err), &err);
+        expect_ints(&out, HR_SHAPE(2, 1), expected[turn]);
+        hr_tensor_clear(&out);
+    }
+    free_node();
+    hr_example_free(example);
+}
+
+/* Runs at the same time share what parses. */
+enum { THREADS = 3, RUNS = 200 };
+static atomic_int wrong;
+
+static void parse_often(void *user)
+{
+    const hr_view *record = user;
+    for (int i = 0; i < RUNS; i++) {
+        hr_error err;
+        hr_tensor out = {0};
+        const hr_node dense = hr_node_output(parsed, 3);
+        const hr_feed feed = {records, hr_tensor_of(HR_STRING, HR_SHAPE(2), record)};
+        const hr_status st = hr_session_run(s, &feed, 1, &dense, 1, &out, &err);
+        if (st != HR_OK || out.count != 2 || ((int64_t *)out.data)[0] != 7 || ((int64_t *)out.data)[1] != 1) wrong++;
+        hr_tensor_clear(&out);
+    }
+}
+
+static void runs_parse_at_the_same_time(void **state)
+{
+    (void)state;
+    hr_example *example = hr_example_new();
+    hr_error err;
+    uv_thread_t thread[THREADS];
+    hr_view record[2] = {{"", 0}};
+    hr_example_add_int64(example, "a", HR_I64(1), 1);
+    assert_ok(hr_example_bytes(example, &record[1], &err), &err);
+    make_plain_node();
+    for (int i = 0; i < THREADS; i++) assert_int_equal(uv_thread_create(&thread[i], parse_often, record), 0);
+    for (int i = 0; i < THREADS; i++) uv_thread_join(&thread[i]);
+    assert_int_equal(wrong, 0);
+    free_node();
+    hr_example_free(example);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +272,8 @@ int main(void)
         cmocka_unit_test(examples_become_tensors),
         cmocka_unit_test(rows_of_any_length_are_padded),
         cmocka_unit_test(defaults_and_records_must_fit),
+        cmocka_unit_test(fed_keys_and_defaults_take_the_place_of_constants),
+        cmocka_unit_test(runs_parse_at_the_same_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
