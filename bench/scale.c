@@ -4,8 +4,7 @@
  * Planning a stage is serial: one thread at a time does it, so a row takes no less than the longest plan of one stage.
  * The serial share is what all plans and work take, over that plan: about as many processors can be busy. Where a
  * machine has fewer than there are threads, the time of a row is not measured but predicted: the larger one of that
- * plan and of an equal part of the processor time, both as they were on as many threads as the machine has. How many
- * stages plan side by side is then taken from a run on that many threads. */
+ * plan and of an equal part of the processor time, both as they are with so many threads on the processors there are. */
 #include "bench/bench.h"
 #include <headrace/examples.h>
 #include <headrace/op.h>
@@ -173,37 +172,26 @@ static hr_status measure(const pipeline *p, int threads, int passes, run *best)
 
 /* ---- the longest plan ---- */
 
-/* How many stages of one kind are open at a time, in the mean. */
-static double side_by_side(const run *r, const char *name, int depth)
-{
-    for (int i = 0; i < r->stats.stages; i++) {
-        const hr_stage_stats *s = &r->stats.stage[i];
-        if (s->depth == depth && strcmp(s->name, name) == 0 && s->alive_seconds > r->stats.seconds)
-            return s->alive_seconds / r->stats.seconds;
-    }
-    return 1;
-}
-
-/* What all plans and works of a run take, over the longest plan of one stage, of which so many of its kind are side by
- * side as in `shape`. The clock runs on while a thread waits for a processor, but does so for all of them alike. */
-static double serial_share(const run *r, const run *shape, const char **name)
+/* What all plans and works of a run take, over the longest plan of one stage: those of one kind that are open at a time
+ * share theirs. The clock runs on while a thread waits for a processor, but does so for all of them alike. */
+static double serial_share(const run *r, const char **name)
 {
     double longest = 0, all = 0;
     for (int i = 0; i < r->stats.stages; i++) {
         const hr_stage_stats *s = &r->stats.stage[i];
-        const double plan = s->plan_seconds / side_by_side(shape, s->name, s->depth);
+        const double open = s->alive_seconds / r->stats.seconds, plan = s->plan_seconds / (open > 1 ? open : 1);
         if (plan > longest) longest = plan, *name = s->name;
         all += s->plan_seconds + s->work_seconds;
     }
     return longest > 0 ? all / longest : 1;
 }
 
-static void print(const pipeline *p, int threads, const run *measured, const run *r, const run *shape)
+static void print(const pipeline *p, int threads, bool measured, const run *r)
 {
     const char *name = "-";
-    const double share = serial_share(r, shape, &name), plan = r->processor / share, equal = r->processor / threads;
+    const double share = serial_share(r, &name), plan = r->processor / share, equal = r->processor / threads;
     printf("%-16s %7d %9.3f %-9s %9.3f %8.3f  %5.1f  %s\n", p->name, threads,
-           measured       ? measured->took
+           measured       ? r->took
            : plan > equal ? plan
                           : equal,
            measured ? "measured" : "predicted", r->processor, plan, share, name);
@@ -212,13 +200,12 @@ static void print(const pipeline *p, int threads, const run *measured, const run
 
 static hr_status scale(const pipeline *p, int processors)
 {
-    static run most, now;
+    static run r;
     for (int threads = 1; threads <= MOST_THREADS; threads *= 2) {
         const bool there = threads <= processors;
-        const hr_status st = measure(p, threads, there ? PASSES : 1, &now);
+        const hr_status st = measure(p, threads, there ? PASSES : 1, &r);
         if (st != HR_OK) return st;
-        if (there) most = now;
-        print(p, threads, there ? &now : NULL, &most, &now);
+        print(p, threads, there, &r);
     }
     return HR_OK;
 }

@@ -96,6 +96,7 @@ static void engine_free_memory(engine *e)
     hr__shared_close(e);
     hr__row_layouts_free(e);
     hr__files_free(e);
+    hr_free(e->past);
     hr_free(e->stage);
     hr_free(e->moving);
     hr__store_close(&e->store);

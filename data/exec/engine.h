@@ -129,7 +129,7 @@ struct engine {
     hr__map file_number; /* by name */
     hr_report_line report[MAX_REPORT];
     int reports;
-    line past[MAX_LINES]; /* of stages that were closed */
+    line *past; /* of stages that were closed, MAX_LINES of them; NULL: none was */
     int pasts;
     parts *orphans;                                   /* of stages that are gone; guarded by the lock */
     bool drops_orphans;                               /* some thread does */

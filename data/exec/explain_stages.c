@@ -116,18 +116,21 @@ static int add_line(line *lines, int count, const line *l)
     return count;
 }
 
+/* Without memory it is forgotten: what it gave does not depend on it. */
 void hr__explain_remember(const stage *s)
 {
+    engine *e = s->engine;
     line l = hr__line_of(s);
     l.queued = l.stages = 0;
-    s->engine->pasts = add_line(s->engine->past, s->engine->pasts, &l);
+    if (!e->past) e->past = hr_malloc(MAX_LINES * sizeof *e->past);
+    if (e->past) e->pasts = add_line(e->past, e->pasts, &l);
 }
 
 /* Lock held. */
 static int explain_stages_collect(const engine *e, line *lines)
 {
     int count = e->pasts;
-    memcpy(lines, e->past, sizeof e->past);
+    if (count > 0) memcpy(lines, e->past, (size_t)count * sizeof *lines);
     for (int i = 0; i < e->stages; i++) {
         const line l = hr__line_of(e->stage[i]);
         count = add_line(lines, count, &l);

@@ -136,12 +136,17 @@ static bool is_called_compressed(const char *path, const record_source_spec *how
     return hr__codec_for_writing(how->compression, path, &codec, NULL) == HR_OK && codec->id != HR_NONE;
 }
 
-/* Few threads gain nothing from plain files ahead: one that reads them is fast enough, and finds in its cache what it
- * has just read. */
-static bool is_worth_it(const records_ahead *a, const record_source_spec *how, const char *path)
+/* The size of a file that is worth a stage of its own, whose opening takes about as long as to read or inflate so much;
+ * else -1. Few threads gain nothing from plain files ahead: one that reads them is fast enough, and finds in its cache
+ * what it has just read. */
+static int64_t size_if_worth_it(const records_ahead *a, const record_source_spec *how, const hr_plan *p,
+                                const char *path)
 {
-    enum { FEW_THREADS = 3 };
-    return a->most > FEW_THREADS || is_called_compressed(path, how);
+    enum { FEW_THREADS = 3, INFLATING = 16 };
+    const bool compressed = is_called_compressed(path, how);
+    const int64_t size = compressed || a->most > FEW_THREADS ? size_of(path) : -1;
+    const int64_t least = (int64_t)hr_unit_size(p) / (compressed ? INFLATING : 1);
+    return size >= least ? size : -1;
 }
 
 /* A whole file inflates to several times its size, in units of about hr_unit_size. */
@@ -186,7 +191,7 @@ static void add_part(records_ahead *a, const record_source_spec *how, hr_plan *p
 {
     records_part *part = part_at(a, a->parts++);
     *part = (records_part){.input = -1, .file = a->file, .end = INT64_MAX, .whole = true};
-    const int64_t size = is_worth_it(a, how, path) ? size_of(path) : -1;
+    const int64_t size = size_if_worth_it(a, how, p, path);
     const int64_t each = size >= 0 ? cut_of(a, how, p, path, size) : 0;
     part->whole = each == 0;
     if (!part->whole && a->size - a->offset > 2 * each) part->end = a->offset + each;
