@@ -64,7 +64,7 @@ bool hr__unit_take_over(stage *s, unit *u)
     r->keeps = s->ds;
     r->shape = hr__stage_shape(s);
     r->c.schema = &r->shape->out.schema;
-    if (!are_bare(&r->c)) r->laid = NULL; /* work may change what it was made of */
+    if (!are_bare(&r->c)) r->form = NULL; /* work may change what it was made of */
     u->rows = r;
     p->count = 0;
     return true;

@@ -16,7 +16,7 @@
  *   pass.c          many spans in one call      explain_stages.c  what it was like
  *   gather_spans.c  spans into rows             explain_dataset.c what it will be like
  *   alias.c         units without a copy        trace.c           every unit, for a viewer
- *   waiting_rows.c  rows in row layout          opened_files.c    the files that were read
+ *   waiting_rows.c  rows that wait, in cells    opened_files.c    the files that were read
  *   work.c          work on a unit              view.c            elements for functions
  *   usage.*         time asleep                 verdict.c         what binds a run, and what would help */
 #ifndef HR_ENGINE_H

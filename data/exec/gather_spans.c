@@ -247,7 +247,7 @@ static bool gather_spans_gather(rows *r, const hr_span *span, int64_t spans, int
     for (int64_t i = 0; i < spans; i++) {
         elements += span[i].count;
         bare += are_bare(span[i].in);
-        laid_spans += ((const rows *)span[i].in)->laid != NULL;
+        laid_spans += ((const rows *)span[i].in)->form != NULL;
     }
     if (bare > 0 && laid_spans < spans) return gather_mixed(r, span, spans, w);
     if (sides > 1 || laid_spans < spans || (bare == 0 && elements >= 2 * spans))

@@ -30,12 +30,14 @@ typedef struct returns {
 } returns;
 
 struct rows {
-    hr_columns c;     /* first: operators see only this */
-    int32_t refs;     /* spans, and the ring; touched by the plan of the one stage that reads these rows: no atomic */
-    bool aliases;     /* columns are those of `parts` */
-    cell *cell;       /* one a row, once its strings have moved there; NULL: they have not */
-    const char *laid; /* the rows in row layout `form`; NULL: they are in columns only. Without c.column: only here */
+    hr_columns c; /* first: operators see only this */
+    int32_t refs; /* spans, and the ring; touched by the plan of the one stage that reads these rows: no atomic */
+    bool aliases; /* columns are those of `parts` */
+    cell *cell;   /* one a row, once its strings have moved there; NULL: they have not */
+    /* The rows in this layout; NULL: they are in columns only. Without c.column: only here. They lie at `laid`, or if
+     * that is NULL each at the start of its cell, before its strings. */
     const hr__row_layout *form;
+    const char *laid;
     rows *next; /* of the free list */
     engine *engine;
     hr_dataset *keeps;       /* the schemas' owner: rows may outlive the input that made them */
@@ -65,7 +67,6 @@ void *hr__rows_held(rows *r, size_t size);                                 /* st
 bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t capacity); /* new columns; sets capacity */
 void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans); /* so many together; counts their cells */
 void hr__rows_drop(rows *r); /* one reference to all of them. NULL: nothing */
-bool hr__rows_to_cells(rows *r, hr_work *w);
 int64_t hr__span_rows(hr_span span);
 
 /* Neighbours become one again: a unit that is a whole run of another need not be copied. */
@@ -89,7 +90,7 @@ returns *hr__returns_new(engine *e);
 void hr__returns_close(returns *home); /* the stage goes: no thread is inside it */
 
 /* waiting_rows.c. False: no memory. */
-bool hr__rows_to_row_layout(rows *r, hr_work *w, bool alone);                       /* alone: the columns go */
+bool hr__rows_wait(rows *r, hr_work *w, bool alone); /* alone: nobody needs their columns before they are gathered */
 bool hr__gather_laid_rows(rows *r, const hr_span *span, int64_t spans, hr_work *w); /* r->c.rows of them */
 
 /* gather_spans.c */

@@ -1,6 +1,7 @@
 /* An operator that holds single rows, such as a shuffle, draws them from all over memory. By column that would be a
  * cache miss for each value, so these rows are stored in row layout, and become columns again when they are
- * gathered. */
+ * gathered. Where no plan looks at them, each has a cell of its own for this and its strings: so a row takes memory as
+ * long as it waits, not as long as any other one of its unit. */
 #include "data/exec/engine.h"
 #include <string.h>
 
@@ -43,6 +44,96 @@ void hr__row_layouts_free(engine *e)
     }
 }
 
+/* ---- strings into cells ---- */
+
+static char *move_strings(char *to, hr_view *view, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (view[i].size) memcpy(to, view[i].data, (size_t)view[i].size);
+        view[i].data = to;
+        to += view[i].size;
+    }
+    return to;
+}
+
+/* The strings of row `row` in column `i`. */
+static hr_view *row_strings(rows *r, int i, int64_t row, int64_t *count)
+{
+    const hr_column *column = &r->c.column[i];
+    int64_t first, end;
+    if (r->shape->width[i]) {
+        *count = (int64_t)(r->shape->width[i] / sizeof(hr_view));
+        first = row * *count;
+    } else {
+        first = row, end = row + 1;
+        for (int k = 0; k < HR_MAX_RAGGED && column->splits[k]; k++)
+            first = column->splits[k][first], end = column->splits[k][end];
+        *count = end - first;
+    }
+    return (hr_view *)column->values + first;
+}
+
+static bool is_string(const rows *r, int i) { return r->c.schema->field[i].dtype == HR_STRING; }
+
+static void measure_strings(rows *r, size_t *sizes)
+{
+    int64_t count;
+    for (int i = 0; i < r->c.schema->fields; i++)
+        for (int64_t row = 0; row < r->c.rows && is_string(r, i); row++) {
+            const hr_view *view = row_strings(r, i, row, &count);
+            for (int64_t k = 0; k < count; k++) sizes[row] += (size_t)view[k].size;
+        }
+}
+
+static void move_row(rows *r, int64_t row, char *to)
+{
+    int64_t count;
+    for (int i = 0; i < r->c.schema->fields; i++) {
+        if (!is_string(r, i)) continue;
+        hr_view *view = row_strings(r, i, row, &count);
+        to = move_strings(to, view, count);
+    }
+}
+
+/* The blocks that the strings came from are free again, the first of those that were read for this thread's next unit;
+ * not those that the columns lie in. */
+static void give_up_bytes(rows *r, hr_work *w)
+{
+    if (r->aliases) return;
+    r->given_up += hr__blocks_size(r->bytes) + hr__blocks_size(r->texts);
+    if (!w->hot && r->bytes) {
+        w->hot = r->bytes;
+        r->bytes = w->hot->next;
+        w->hot->next = NULL;
+    }
+    hr__store_put_blocks(&r->engine->store, r->bytes);
+    hr__store_put_blocks(&r->engine->store, r->texts);
+    r->bytes = r->texts = NULL;
+    r->byte_left = r->text_left = 0;
+    hr__parts_return(r->parts);
+    r->parts = NULL;
+}
+
+/* `form`: each cell begins with space for a row of it; NULL: none. */
+static bool move_to_cells(rows *r, hr_work *w, const hr__row_layout *form)
+{
+    const size_t before = form ? form->size : 0;
+    if ((!r->shape->strings && !form) || r->c.rows == 0) return true;
+    size_t *sizes = hr__store_scratch(&w->engine->store, &w->runs, (size_t)r->c.rows * sizeof *sizes);
+    cell *cells = hr__rows_held(r, (size_t)r->c.rows * sizeof *cells);
+    if (!sizes || !cells) return false;
+    for (int64_t row = 0; row < r->c.rows; row++) sizes[row] = before;
+    measure_strings(r, sizes);
+    if (!hr__store_cells(&r->engine->store, cells, sizes, r->c.rows, &r->cell_bytes)) return false;
+    r->cell = cells;
+    for (int64_t row = 0; row < r->c.rows; row++) {
+        cells[row].spans = 1;
+        move_row(r, row, (char *)cells[row].at + before);
+    }
+    give_up_bytes(r, w);
+    return true;
+}
+
 /* ---- rows that are held ---- */
 
 static void drop_columns(rows *r)
@@ -56,14 +147,53 @@ static void drop_columns(rows *r)
     r->value_capacity = NULL;
 }
 
-bool hr__rows_to_row_layout(rows *r, hr_work *w, bool alone)
+/* *form: NULL if such rows have no row layout. False: no memory. */
+static bool find_layout(rows *r, hr_work *w, const hr__row_layout **form)
 {
-    if (r->laid || r->c.schema->fields < FEWEST_COLUMNS || r->c.rows == 0) return true;
+    *form = NULL;
     hr__row_layout *need = hr__store_scratch(&w->engine->store, &w->runs, hr__row_layout_bytes(r->c.schema->fields));
     if (!need) return false;
     if (!hr__row_layout_measure(&r->c, need)) return true;
-    const hr__row_layout *form = waiting_rows_join(r->engine, r->shape, need);
-    char *laid = form ? hr__rows_held(r, (size_t)r->c.rows * form->size + STRING_SLACK) : NULL;
+    *form = waiting_rows_join(r->engine, r->shape, need);
+    return *form != NULL;
+}
+
+/* Some rows at a time, which stay in the cache. */
+static bool lay_into_cells(rows *r, hr_work *w, const hr__row_layout *form)
+{
+    enum { CACHED = 16 << 10 };
+    const int64_t fit = CACHED / (int64_t)(form->size + 1) + 1, step = fit < HR__LAID_BLOCK ? fit : HR__LAID_BLOCK;
+    char *laid = hr__store_scratch(&w->engine->store, &w->runs, (size_t)step * form->size);
+    if (!laid) return false;
+    for (int64_t first = 0; first < r->c.rows; first += step) {
+        const int64_t left = r->c.rows - first, count = left < step ? left : step;
+        hr__some_to_row_layout(&r->c, form, first, count, laid);
+        for (int64_t i = 0; i < count; i++) memcpy(r->cell[first + i].at, laid + (size_t)i * form->size, form->size);
+    }
+    r->form = form;
+    drop_columns(r);
+    return true;
+}
+
+/* A unit of numbers takes less than a cell for each row, even if it stays until its last row goes. */
+static bool is_worth_cells(const rows *r, const hr__row_layout *form)
+{
+    enum { SMALL = 128 };
+    return r->shape->strings || form->size >= SMALL;
+}
+
+/* Each for itself where that can be: its memory is free when it goes, and not when the last row of its unit does, which
+ * in a shuffle is many times later. */
+bool hr__rows_wait(rows *r, hr_work *w, bool alone)
+{
+    const hr__row_layout *form = NULL;
+    if (r->c.rows == 0) return true;
+    if ((alone || r->c.schema->fields >= FEWEST_COLUMNS) && !r->form && !find_layout(r, w, &form)) return false;
+    const bool own = alone && form && !r->aliases && is_worth_cells(r, form);
+    if (!move_to_cells(r, w, own ? form : NULL)) return false;
+    if (own) return lay_into_cells(r, w, form);
+    if (!form || r->c.schema->fields < FEWEST_COLUMNS) return true;
+    char *laid = hr__rows_held(r, (size_t)r->c.rows * form->size + STRING_SLACK);
     if (!laid) return false;
     hr__columns_to_row_layout(&r->c, form, laid);
     r->laid = laid;
@@ -94,9 +224,8 @@ static void find_laid_rows(sorter *s, const hr_span *span, int64_t spans)
     for (int64_t i = 0; i < spans; i++) {
         const rows *from = (const rows *)span[i].in;
         hr__laid_rows *set = set_of(s, from->form);
-        const char *laid = from->laid + (size_t)span[i].first * from->form->size;
-        for (int32_t k = 0; k < span[i].count; k++, laid += from->form->size) {
-            set->laid[set->count] = laid;
+        for (int64_t k = span[i].first; k < (int64_t)span[i].first + span[i].count; k++) {
+            set->laid[set->count] = from->laid ? from->laid + (size_t)k * from->form->size : from->cell[k].at;
             set->row[set->count++] = row++;
         }
     }

@@ -1,5 +1,5 @@
 /* Work on a unit: its spans become rows of its own, the work operators have them in turn, and where the reader holds
- * single rows, their strings move into cells while they are still in the cache. */
+ * single rows, they move into cells while they are still in the cache (waiting_rows.c). */
 #include "data/exec/engine.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -111,95 +111,6 @@ static void drop_failed(hr_work *w)
     w->failed = NULL;
 }
 
-/* ---- cells ---- */
-
-static char *move_strings(char *to, hr_view *view, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (view[i].size) memcpy(to, view[i].data, (size_t)view[i].size);
-        view[i].data = to;
-        to += view[i].size;
-    }
-    return to;
-}
-
-/* The strings of row `row` in column `i`. */
-static hr_view *row_strings(rows *r, int i, int64_t row, int64_t *count)
-{
-    const hr_column *column = &r->c.column[i];
-    int64_t first, end;
-    if (r->shape->width[i]) {
-        *count = (int64_t)(r->shape->width[i] / sizeof(hr_view));
-        first = row * *count;
-    } else {
-        first = row, end = row + 1;
-        for (int k = 0; k < HR_MAX_RAGGED && column->splits[k]; k++)
-            first = column->splits[k][first], end = column->splits[k][end];
-        *count = end - first;
-    }
-    return (hr_view *)column->values + first;
-}
-
-static bool is_string(const rows *r, int i) { return r->c.schema->field[i].dtype == HR_STRING; }
-
-static void measure_strings(rows *r, size_t *sizes)
-{
-    int64_t count;
-    for (int i = 0; i < r->c.schema->fields; i++)
-        for (int64_t row = 0; row < r->c.rows && is_string(r, i); row++) {
-            const hr_view *view = row_strings(r, i, row, &count);
-            for (int64_t k = 0; k < count; k++) sizes[row] += (size_t)view[k].size;
-        }
-}
-
-static void move_row(rows *r, int64_t row)
-{
-    char *to = r->cell[row].at;
-    int64_t count;
-    for (int i = 0; i < r->c.schema->fields; i++) {
-        if (!is_string(r, i)) continue;
-        hr_view *view = row_strings(r, i, row, &count);
-        to = move_strings(to, view, count);
-    }
-}
-
-/* The blocks that the strings came from are free again, the first of those that were read for this thread's next unit;
- * not those that the columns lie in. */
-static void give_up_bytes(rows *r, hr_work *w)
-{
-    if (r->aliases) return;
-    r->given_up += hr__blocks_size(r->bytes) + hr__blocks_size(r->texts);
-    if (!w->hot && r->bytes) {
-        w->hot = r->bytes;
-        r->bytes = w->hot->next;
-        w->hot->next = NULL;
-    }
-    hr__store_put_blocks(&r->engine->store, r->bytes);
-    hr__store_put_blocks(&r->engine->store, r->texts);
-    r->bytes = r->texts = NULL;
-    r->byte_left = r->text_left = 0;
-    hr__parts_return(r->parts);
-    r->parts = NULL;
-}
-
-bool hr__rows_to_cells(rows *r, hr_work *w)
-{
-    if (!r->shape->strings || r->c.rows == 0) return true;
-    size_t *sizes = hr__store_scratch(&w->engine->store, &w->runs, (size_t)r->c.rows * sizeof *sizes);
-    cell *cells = hr__rows_held(r, (size_t)r->c.rows * sizeof *cells);
-    if (!sizes || !cells) return false;
-    memset(sizes, 0, (size_t)r->c.rows * sizeof *sizes);
-    measure_strings(r, sizes);
-    if (!hr__store_cells(&r->engine->store, cells, sizes, r->c.rows, &r->cell_bytes)) return false;
-    r->cell = cells;
-    for (int64_t row = 0; row < r->c.rows; row++) {
-        cells[row].spans = 1;
-        move_row(r, row);
-    }
-    give_up_bytes(r, w);
-    return true;
-}
-
 /* ---- the unit ---- */
 
 static bool number_rows(unit *u)
@@ -245,10 +156,9 @@ void hr__unit_work(stage *s, unit *u, hr_work *w)
     }
     if (s->numbered && u->first_row >= 0 && !number_rows(u)) work_no_memory(w, &u->rows->c);
     run_operators(s, u, w);
-    if (engine_cancelled(w->engine)) return; /* its columns may not be filled in */
-    if (s->cells && !are_bare(&u->rows->c) &&
-        !(hr__rows_to_cells(u->rows, w) && hr__rows_to_row_layout(u->rows, w, s->blind)))
-        work_no_memory(w, &u->rows->c);
+    if (engine_cancelled(w->engine)) return;            /* its columns may not be filled in */
+    if (!s->reader->numbered) u->rows->c.number = NULL; /* nobody above asks, and they would be held for nothing */
+    if (s->cells && !are_bare(&u->rows->c) && !hr__rows_wait(u->rows, w, s->blind)) work_no_memory(w, &u->rows->c);
     if (!u->rows->shape->strings && !u->rows->aliases) {
         hr__parts_return(u->rows->parts);
         u->rows->parts = NULL;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum {
-    BLOCK = 64,
+    BLOCK = HR__LAID_BLOCK,
     LINE = 64,
     MAX_LINES = 8 /* prefetched; the processor itself prefetches the rest of a longer row */
 };
@@ -110,14 +110,19 @@ static void write_field(const hr_columns *rows, int i, const hr__row_layout *for
     }
 }
 
-void hr__columns_to_row_layout(const hr_columns *rows, const hr__row_layout *form, char *to)
+void hr__some_to_row_layout(const hr_columns *rows, const hr__row_layout *form, int64_t first, int64_t count, char *to)
 {
     const hr_origin none = hr_origin_of(-1, HR_NO_RECORD, -1);
+    for (int64_t i = 0; i < count && form->origins; i++)
+        memcpy(to + (size_t)i * form->size, rows->origin ? &rows->origin[first + i] : &none, sizeof none);
+    for (int i = 0; i < form->slots; i++) write_field(rows, i, form, first, count, to);
+}
+
+void hr__columns_to_row_layout(const hr_columns *rows, const hr__row_layout *form, char *to)
+{
     for (int64_t first = 0; first < rows->rows; first += BLOCK, to += BLOCK * (size_t)form->size) {
-        const int64_t left = rows->rows - first, count = left < BLOCK ? left : BLOCK;
-        for (int64_t i = 0; i < count && form->origins; i++)
-            memcpy(to + (size_t)i * form->size, rows->origin ? &rows->origin[first + i] : &none, sizeof none);
-        for (int i = 0; i < form->slots; i++) write_field(rows, i, form, first, count, to);
+        const int64_t left = rows->rows - first;
+        hr__some_to_row_layout(rows, form, first, left < BLOCK ? left : BLOCK, to);
     }
 }
 

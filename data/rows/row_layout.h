@@ -41,6 +41,9 @@ void hr__row_layouts_clear(hr__row_layouts *forms);
 
 /* Writes `rows`, which the layout serves: form->size bytes each. Strings go as views. */
 void hr__columns_to_row_layout(const hr_columns *rows, const hr__row_layout *form, char *to);
+/* The same of `count` of them, at most HR__LAID_BLOCK. */
+enum { HR__LAID_BLOCK = 64 };
+void hr__some_to_row_layout(const hr_columns *rows, const hr__row_layout *form, int64_t first, int64_t count, char *to);
 
 /* Rows of one layout, and which row of a unit each becomes. */
 typedef struct hr__laid_rows {

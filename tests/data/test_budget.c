@@ -142,7 +142,7 @@ static void strings_of_a_map_are_held_no_longer_than_their_rows(void **state)
     assert_holds_no_more(hr_batch(hr_shuffle(ds, BUFFER), 100), ROWS, 9 * MIB, 0);
 }
 
-/* ---- units of large rows ---- */
+/* ---- rows in a shuffle ---- */
 
 /* From `smallest` on, each as much larger than the one before as makes the last one the largest. */
 static void write_growing(const char *path, int64_t smallest, int64_t largest, int64_t records)
@@ -157,6 +157,39 @@ static void write_growing(const char *path, int64_t smallest, int64_t largest, i
     }
     assert_ok(hr_record_writer_commit(writer, &err), &err);
 }
+
+static hr_status make_vector(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    enum { VALUES = 1000 };
+    (void)call, (void)user;
+    int64_t *to = hr_set(out, "vector");
+    for (int i = 0; i < VALUES; i++) to[i] = *(const int64_t *)hr_get_at(in, 0)->data;
+    return HR_OK;
+}
+
+/* Of a unit of a hundred rows the last one leaves a shuffle after five times as many draws as it has rows. */
+static void numbers_are_held_no_longer_than_their_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 8000, BUFFER = 1000 };
+    const hr_field field = {.name = "vector", .dtype = HR_INT64, .shape = HR_SHAPE(1000)};
+    hr_dataset *ds = hr_map(hr_range(ROWS), make_vector, NULL, .output = &(hr_schema){.fields = 1, .field = &field});
+    hr_iterator *it = iterate(hr_shuffle(ds, BUFFER), (way){.workers = 3, .budget = 8 * MIB});
+    assert_int_equal(drain(it, 0), ROWS * 1000);
+    assert_less(it->engine.store.peak, 20 * MIB);
+    hr_iterator_free(it);
+}
+
+static void short_strings_are_held_no_longer_than_their_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 200000, BUFFER = 20000, A_ROW = 320 };
+    write_growing("short.records", 10, 10, ROWS);
+    hr_dataset *ds = hr_batch(hr_shuffle(hr_tfrecord("short.records"), BUFFER), 100);
+    assert_holds_no_more(ds, ROWS, MIB + BUFFER * A_ROW, 0);
+}
+
+/* ---- units of large rows ---- */
 
 static hr_status make_large(const hr_element *in, hr_builder *out, hr_call *call, void *user)
 {
@@ -275,6 +308,8 @@ int main(void)
         cmocka_unit_test(a_slow_consumer_lets_the_pipeline_hold_no_more),
         cmocka_unit_test(a_budget_too_small_for_one_unit_works_and_is_told),
         cmocka_unit_test(strings_of_a_map_are_held_no_longer_than_their_rows),
+        cmocka_unit_test(numbers_are_held_no_longer_than_their_rows),
+        cmocka_unit_test(short_strings_are_held_no_longer_than_their_rows),
         cmocka_unit_test(rows_are_found_large_before_a_unit_has_many),
         cmocka_unit_test(a_unit_of_unbatch_is_as_large_as_its_batches),
         cmocka_unit_test(a_unit_of_large_rows_does_not_wait_for_more),
