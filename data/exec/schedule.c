@@ -220,7 +220,7 @@ static void learn_size(stage *s, const unit *u, int64_t parts, uint64_t ns, uint
     s->element_rows = (u->rows->c.rows + elements - 1) / elements;
     int64_t size = good_size(s, u->elements, ns), max = parts > MAX_UNIT_ROWS ? parts : MAX_UNIT_ROWS;
     const int64_t min = min_size(s, u->elements, parts, ns - work_ns, work_ns);
-    if (size < min) size = min;
+    if (size < min || s->placeless) size = s->placeless ? max : min; /* what is read ahead is cut by bytes alone */
     const int64_t fit = max_by_bytes(e, u->rows, elements);
     if (fit < max) max = fit;
     if (e->unit_rows) size = max = e->unit_rows;

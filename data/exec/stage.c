@@ -296,9 +296,9 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, 
         s->numbered |= reader->numbered && reader->top->groups;
         if (puller->ds && input >= puller->ds->inputs) s->unit_elements = puller->opened_elements;
         s->unit_bytes = s->top->ds->inputs ? FIRST_BYTES : s->engine->unit_size;
-        const bool placeless = puller->ds && puller->ds->op->traits & HR_KNOWS_ITS_PLACE; /* nobody asks where it is */
+        s->placeless = puller->ds && puller->ds->op->traits & HR_KNOWS_ITS_PLACE; /* nobody asks where it is */
         const bool one_of_many = puller->ds && input >= puller->ds->inputs && ds != puller->ds->in[0];
-        s->apart = s->tell_at = placeless ? HR_LARGEST_COUNT : token_distance(s, one_of_many);
+        s->apart = s->tell_at = s->placeless ? HR_LARGEST_COUNT : token_distance(s, one_of_many);
         s->told = true;
         done = add_stage(s->engine, s);
     }

@@ -131,6 +131,7 @@ struct stage {
     int64_t apart, tell_at;  /* tokens stand at multiples of so many elements; the next one is made at so many given */
     bool told;               /* the last unit ended with a token, or there was none yet */
     int64_t group, given;    /* elements that its reader takes together, 0: any number; elements planned so far */
+    bool placeless;          /* read ahead by a reader that keeps the place of both: see HR_KNOWS_ITS_PLACE */
     bool unordered;          /* what is ready may leave before what is not */
     stage *waits_for;        /* set by the plan, read after it */
     bool sole;               /* nobody else can open its datasets */
