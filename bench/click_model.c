@@ -38,16 +38,16 @@ static void make_wide(hr_feature_column **out)
     *out++ = hr_crossed_column(HR_CROSS({.key = "C3"}, {.key = "C4"}), BUCKETS);
 }
 
-static void make_deep(hr_feature_column **out)
+static void make_deep(hr_feature_column **out, int dimension)
 {
     for (int i = 1; i <= 13; i++) *out++ = number(i, log1p_of);
-    for (int c = 1; c <= 26; c++) *out++ = hr_embedding_column(category(c), 16);
+    for (int c = 1; c <= 26; c++) *out++ = hr_embedding_column(category(c), dimension);
 }
 
 void click_columns(click_model *m)
 {
     if (m->wide) make_wide(m->column);
-    if (m->deep) make_deep(m->column + (m->wide ? WIDE : 0));
+    if (m->deep) make_deep(m->column + (m->wide ? WIDE : 0), m->dimension ? m->dimension : 16);
     m->columns = (m->wide ? WIDE : 0) + (m->deep ? DEEP : 0);
 }
 
@@ -83,12 +83,15 @@ hr_estimator *click_estimator(click_model *m, const char *dir, const hr_run_conf
     if (!deep)
         return hr_linear_classifier(.model_dir = dir, .linear_feature_columns = linear, .config = config,
                                     .linear_optimizer = hr_ftrl(1 / sqrtf(WIDE)));
+    static const int64_t usual[CLICK_LAYERS] = {256, 128, 64};
+    int layers = 0;
+    while (layers < CLICK_LAYERS && m->units[layers] > 0) layers++;
+    const hr_units units = layers ? (hr_units){m->units, layers} : (hr_units){usual, CLICK_LAYERS};
     if (!wide)
-        return hr_dnn_classifier(.model_dir = dir, .dnn_feature_columns = dnn,
-                                 .dnn_hidden_units = HR_UNITS(256, 128, 64), .config = config);
+        return hr_dnn_classifier(.model_dir = dir, .dnn_feature_columns = dnn, .dnn_hidden_units = units,
+                                 .config = config);
     return hr_dnn_linear_combined_classifier(.model_dir = dir, .linear_feature_columns = linear,
-                                             .dnn_feature_columns = dnn, .dnn_hidden_units = HR_UNITS(256, 128, 64),
-                                             .config = config);
+                                             .dnn_feature_columns = dnn, .dnn_hidden_units = units, .config = config);
 }
 
 void click_clear(click_model *m)

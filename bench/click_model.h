@@ -6,13 +6,15 @@
 #include "bench/bench.h"
 #include <headrace/estimator.h>
 
-enum { CLICK_ROWS = 512, WIDE = 41, DEEP = 39 };
+enum { CLICK_ROWS = 512, WIDE = 41, DEEP = 39, CLICK_LAYERS = 3 };
 
 typedef struct click_model {
     const char *folder; /* of the data */
     bool wide, deep;
-    bool in_order; /* rows are not shuffled */
-    int rows;      /* of a batch; 0: CLICK_ROWS */
+    bool in_order;               /* rows are not shuffled */
+    int rows;                    /* of a batch; 0: CLICK_ROWS */
+    int64_t units[CLICK_LAYERS]; /* of the deep layers; 0: 256, 128, 64 */
+    int dimension;               /* of the embeddings; 0: 16 */
     /* its own */
     hr_feature_column *column[WIDE + DEEP];
     int columns;

@@ -6,13 +6,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STEPS = 150, FROM = 51 };
+enum { STEPS = 150, ROWS = 290000 /* of the data, at most */ };
 
 typedef struct job {
     click_model model;
     double started, first, from, to;
     double cpu_from, cpu_to; /* processor time of all threads */
-    int64_t step;
+    int64_t step, steps;
 } job;
 
 /* ---- the clock: a hook ---- */
@@ -24,6 +24,9 @@ static double processor_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* The first third warms up. */
+static int64_t first_timed(const job *j) { return j->steps / 3 + 1; }
+
 static hr_status note_step(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
 {
     job *j = *(job **)state;
@@ -31,10 +34,10 @@ static hr_status note_step(void *state, hr_monitored_session *m, const hr_tensor
     double now = bench_seconds();
     j->step++;
     if (j->step == 1) j->first = now;
-    if (j->step == FROM) j->from = now;
-    if (j->step == FROM) j->cpu_from = processor_seconds();
+    if (j->step == first_timed(j)) j->from = now;
+    if (j->step == first_timed(j)) j->cpu_from = processor_seconds();
     j->to = now;
-    if (j->step == STEPS) j->cpu_to = processor_seconds();
+    if (j->step == j->steps) j->cpu_to = processor_seconds();
     return HR_OK;
 }
 
@@ -42,6 +45,22 @@ static const hr_hook_kind clock_kind = {
     .head = HR_HOOK_HEAD, .name = "clock", .state_size = sizeof(job *), .after_run = note_step};
 
 /* ---- the works ---- */
+
+/* HEADRACE_BENCH_BATCH, HEADRACE_BENCH_UNITS as "256-128-64" and HEADRACE_BENCH_DIMENSION: another size of the model. */
+static void take_sizes(job *j)
+{
+    const char *rows = getenv("HEADRACE_BENCH_BATCH"), *units = getenv("HEADRACE_BENCH_UNITS");
+    const char *dimension = getenv("HEADRACE_BENCH_DIMENSION");
+    j->model.rows = rows ? (int)strtol(rows, NULL, 10) : 0;
+    j->model.dimension = dimension ? (int)strtol(dimension, NULL, 10) : 0;
+    for (int i = 0; units && i < CLICK_LAYERS; i++) {
+        char *end;
+        j->model.units[i] = strtoll(units, &end, 10);
+        units = *end == '-' ? end + 1 : NULL;
+    }
+    const int batch = j->model.rows > 0 ? j->model.rows : CLICK_ROWS;
+    j->steps = ROWS / batch < STEPS ? ROWS / batch : STEPS;
+}
 
 static hr_status train(pass *p, bool wide, bool deep, hr_products products)
 {
@@ -53,17 +72,18 @@ static hr_status train(pass *p, bool wide, bool deep, hr_products products)
                                   .log_step_count_steps = -1,
                                   .workers = &workers,
                                   .products = products};
+    take_sizes(&j);
     bench_temporary(dir, "train-XXXXXX");
     if (!mkdtemp(dir)) return hr_fail(&p->error, HR_UNAVAILABLE, "bench.train", "no temporary folder");
     hr_hook *hook = hr_hook_new(&clock_kind, &state);
     j.started = bench_seconds();
     hr_estimator *e = click_estimator(&j.model, dir, &config);
-    hr_status st = hr_estimator_train(e, click_input, &j.model, .steps = STEPS, .hooks = &hook, .hook_count = 1);
+    hr_status st = hr_estimator_train(e, click_input, &j.model, .steps = j.steps, .hooks = &hook, .hook_count = 1);
     if (st != HR_OK) p->error = *hr_estimator_error(e);
     hr_estimator_free(e);
     click_clear(&j.model);
     rmdir(dir);
-    p->rows = (STEPS - FROM) * CLICK_ROWS;
+    p->rows = (j.steps - first_timed(&j)) * (j.model.rows > 0 ? j.model.rows : CLICK_ROWS);
     p->seconds = j.to - j.from;
     add_extra(p, "start_to_first_step_s", j.first - j.started);
     add_extra(p, "processor_us_per_row", (j.cpu_to - j.cpu_from) * 1e6 / (double)p->rows);
