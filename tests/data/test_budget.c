@@ -183,7 +183,7 @@ static void numbers_are_held_no_longer_than_their_rows(void **state)
 static void short_strings_are_held_no_longer_than_their_rows(void **state)
 {
     (void)state;
-    enum { ROWS = 200000, BUFFER = 20000, A_ROW = 320 };
+    enum { ROWS = 200000, BUFFER = 20000, A_ROW = 400 };
     write_growing("short.records", 10, 10, ROWS);
     hr_dataset *ds = hr_batch(hr_shuffle(hr_tfrecord("short.records"), BUFFER), 100);
     assert_holds_no_more(ds, ROWS, MIB + BUFFER * A_ROW, 0);
@@ -202,13 +202,15 @@ static void rows_are_found_large_before_a_unit_has_many(void **state)
 {
     (void)state;
     enum { ROWS = 40 };
-    assert_holds_no_more(hr_map(hr_range(ROWS), make_large, NULL, .output = &hr_string_schema), ROWS, 8 * MIB, 0);
+    hr_dataset *ds = hr_map(hr_range(ROWS), make_large, NULL, .output = &hr_string_schema);
+    assert_less(peak_of(ds, ROWS, 8 * MIB, 0), 16 * MIB);
 }
 
 static void a_unit_of_unbatch_is_as_large_as_its_batches(void **state)
 {
     (void)state;
-    assert_stays_within(hr_batch(hr_unbatch(hr_batch(side_by_side(2), 20)), 20), 16 * MIB, 0);
+    hr_dataset *ds = hr_batch(hr_unbatch(hr_batch(side_by_side(2), 20)), 20);
+    assert_less(peak_of(ds, FILES * RECORDS, 8 * MIB, 0), 10 * MIB); /* 11 and more, if it counts rows */
 }
 
 /* Units of thousands of rows were best, and then each takes as much as all of them. */
