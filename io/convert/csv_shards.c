@@ -189,12 +189,8 @@ static hr_status lay_out_columns(const hr__csv_source *source, csv_piece *own, h
 static hr_status csv_shards_parse(const hr__csv_source *source, hr__convert_piece *piece)
 {
     csv_piece *own = piece->own;
-    hr__csv_sink sink = {.column = own->column,
-                         .bytes = more_bytes,
-                         .text = more_bytes,
-                         .grow = csv_shards_grow_list,
-                         .failed = note_failure,
-                         .user = own};
+    hr__csv_sink sink = {
+        .column = own->column, .bytes = more_bytes, .grow = csv_shards_grow_list, .failed = note_failure, .user = own};
     sink.rounded = piece->rounded;
     own->good = 0; /* of what cannot be parsed at all */
     HR_TRY(lay_out_columns(source, own, &piece->err));

@@ -278,7 +278,7 @@ typedef struct hr__csv_sink {
     hr_origin *origin;                       /* NULL, or space for all rows */
     int32_t file;                            /* for origin */
     void *(*bytes)(size_t size, void *user); /* memory that lives as long as the rows; NULL: none */
-    void *(*text)(size_t size, void *user);  /* the same for strings alone */
+    void *(*text)(size_t size, void *user);  /* the same for strings alone; NULL: bytes gives it */
     /* Columns with a separator have splits of all rows + 1 and ask for space for `count` values. False: no memory. */
     bool (*grow)(int column, int64_t count, void *user);
     void (*failed)(int64_t row, const hr_error *error, void *user); /* in rising order */

@@ -115,6 +115,7 @@ hr_status hr__csv_parse(const hr__csv_format *f, const hr__csv_layout *layout, c
                         const hr__csv_block *block, void *scratch_memory, hr__csv_sink *sink, hr_error *err)
 {
     hr__csv_parser p = {.f = f, .layout = layout, .path = path, .block = block, .s = scratch_memory, .sink = sink};
+    if (!sink->text) sink->text = sink->bytes;
     const bool exactly = f->dialect.exact_only || f->lists || layout->fields >= HR__CSV_WIDEST;
     if (exactly || (f->check_utf8 && hr__utf8_sound(block->data, block->size) < block->size))
         put_rows_exactly(&p);

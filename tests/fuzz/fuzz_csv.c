@@ -88,7 +88,7 @@ static uint64_t hash_text(const hr__csv_format *f, const char *text, size_t size
         }
         hr_column column[COLUMNS] = {0};
         memory m = {.hash = calloc((size_t)count.rows + 1, sizeof *m.hash)};
-        hr__csv_sink sink = {.column = column, .bytes = bytes, .text = bytes, .grow = grow, .failed = failed};
+        hr__csv_sink sink = {.column = column, .bytes = bytes, .grow = grow, .failed = failed};
         sink.user = &m;
         m.capacity = (int64_t)count.size + 1;
         char *copy = calloc(1, count.size + 64);

@@ -189,8 +189,7 @@ static bool parse_block(events *all, const hr__csv_format *f, hr__csv_file *file
 {
     hr_column column[COLUMNS] = {0};
     hr_origin *origin = calloc((size_t)block->rows + 1, sizeof *origin);
-    hr__csv_sink sink = {
-        .column = column, .origin = origin, .bytes = bytes, .text = bytes, .failed = failed, .user = all};
+    hr__csv_sink sink = {.column = column, .origin = origin, .bytes = bytes, .failed = failed, .user = all};
     hr_error err;
     all->failed = calloc((size_t)block->rows + 1, sizeof *all->failed);
     for (int c = 0; c < f->columns; c++) column[c].values = calloc((size_t)block->rows + 1, f->column[c].width);

@@ -92,7 +92,7 @@ static void add_block(dump *d, const hr__csv_format *f, const hr__csv_layout *la
     hr_column column[8] = {0};
     int32_t splits[8][65] = {{0}};
     void *scratch = malloc(hr__csv_scratch_size());
-    hr__csv_sink sink = {.column = column, .bytes = bytes, .text = bytes, .grow = grow, .failed = failed};
+    hr__csv_sink sink = {.column = column, .bytes = bytes, .grow = grow, .failed = failed};
     hr_error err;
     sink.user = d;
     for (int c = 0; c < f->columns; c++) {
