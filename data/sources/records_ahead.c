@@ -223,11 +223,13 @@ void hr__records_ahead_close(records_ahead *a, hr_plan *p)
     while (a->parts > 0) drop_first(a, p);
 }
 
-/* The first part is the one in which the next record begins. */
-static void bring_to_place(records_ahead *a, const record_source_spec *how, hr_plan *p, const hr_file_list *list,
+/* The first part is the one in which the next record begins. Gives whether it was another one. */
+static bool bring_to_place(records_ahead *a, const record_source_spec *how, hr_plan *p, const hr_file_list *list,
                            int64_t file, const record_source *at)
 {
+    const int parts = a->parts;
     while (a->parts > 0 && (part_at(a, 0)->file < file || part_at(a, 0)->end <= at->offset)) drop_first(a, p);
+    const bool was_other = a->parts < parts;
     if (a->parts == 0) {
         a->file = file;
         a->offset = at->offset;
@@ -236,6 +238,7 @@ static void bring_to_place(records_ahead *a, const record_source_spec *how, hr_p
     }
     while (a->open < a->limit && a->parts < RECORDS_MAX_PARTS && a->file < list->count)
         add_part(a, how, p, list->path[a->file]);
+    return was_other;
 }
 
 /* ---- taking records ---- */
@@ -268,9 +271,10 @@ records_answer hr__records_ahead_pull(records_ahead *a, const record_source_spec
                                       const hr_file_list *list, int64_t file, record_source *at, int64_t at_most,
                                       hr_span *out)
 {
-    bring_to_place(a, how, p, list, file, at);
+    const bool was_other = bring_to_place(a, how, p, list, file, at);
     records_part *part = part_at(a, 0);
     if (hr_plan_failed(p)) return RECORDS_FAIL;
+    if (was_other) return RECORDS_PART;
     if (part->input < 0) return RECORDS_IN_TURN;
     const hr_status st = hr_pull(p, part->input, at_most, out);
     if (st == HR_WAIT) {

@@ -180,6 +180,31 @@ static void rows_of_parts_know_their_records(void **state)
     assert_int_equal(got.error.record, UNREADABLE);
 }
 
+/* Also where a unit would have room for records of two parts, which count from different ones. */
+static void assert_records_are_counted(way w)
+{
+    hr_iterator *it = iterate(plain(), w);
+    const hr_element *e;
+    hr_error place = {0};
+    int64_t rows = 0;
+    for (; next_soon(it, &e) == HR_OK; rows++) {
+        const int64_t record = place.record;
+        hr_fail(&place, HR_UNKNOWN, "test", "here");
+        hr_iterator_locate(it, 0, &place);
+        assert_int_equal(place.record, place.offset == 0 ? 0 : record + 1);
+    }
+    assert_int_equal(rows, 3 * RECORDS);
+    hr_iterator_free(it);
+}
+
+static void records_of_parts_are_counted_from_the_front(void **state)
+{
+    (void)state;
+    static const int64_t units[] = {3, 8, 64, 1000};
+    for (int i = 0; i < 12; i++)
+        assert_records_are_counted((way){.workers = 8, .unit_rows = units[i % 4], .budget = (size_t)1 << (20 + i / 4)});
+}
+
 /* ---- damage ---- */
 
 static hr_policy policy;
@@ -290,6 +315,7 @@ int main(void)
         cmocka_unit_test(records_ahead_are_those_in_turn),
         cmocka_unit_test(parts_of_sound_files_are_read_once),
         cmocka_unit_test(rows_of_parts_know_their_records),
+        cmocka_unit_test(records_of_parts_are_counted_from_the_front),
         cmocka_unit_test(damage_is_told_as_in_turn),
         cmocka_unit_test(damage_of_compressed_files_is_told_as_in_turn),
         cmocka_unit_test(ignored_damage_ends_the_list_as_in_turn),
