@@ -242,6 +242,67 @@ static void updates_that_others_come_between_stay(void **state)
     assert_int_equal(count_for(PASSES, done, 4, "Headrace>SparseApplyAdagradMany"), 0);
 }
 
+/* One after the other: an update of many would refuse the variable. */
+static void updates_of_one_variable_stay(void **state)
+{
+    (void)state;
+    const linear t = make_linear(1, HR_SUM, ftrl());
+    const hr_node rate = number(0.5), epsilon = number(0.1);
+    hr_node done[2];
+    for (int i = 0; i < 2; i++) {
+        const hr_node accum =
+            hr_get_variable(g, i ? "a" : "b", HR_FLOAT, HR_SHAPE(buckets[0], 1), .initializer = hr_ones());
+        const hr_node in[] = {t.table[0], accum, rate, epsilon, t.gradient[0].values, t.gradient[0].indices};
+        done[i] = hr_target(hr_new_node(g, "ResourceSparseApplyAdagradV2", .inputs = in, .input_count = 6,
+                                        HR_ATTRS(HR_BOOL_ATTR("_sum_duplicates", true))));
+    }
+    assert_null(hr_graph_error(g));
+    assert_int_equal(count_for(PASSES, done, 2, "Headrace>SparseApplyAdagradMany"), 0);
+    assert_int_equal(count_for(PASSES, done, 2, "ResourceSparseApplyAdagradV2"), 2);
+}
+
+/* Of the rows that t->dense stands for. */
+static hr_node gradient_of(const linear *t, int table, hr_node ids, hr_node splits)
+{
+    const hr_node in[] = {t->table[table], t->dense, ids, splits};
+    return hr_new_node(g, "Headrace>EmbeddingLookupSparseGrad", .inputs = in, .input_count = 4,
+                       HR_ATTRS(HR_STRING_ATTR("combiner", "sum")));
+}
+
+static void a_gradient_that_needs_another_one_stays(void **state)
+{
+    (void)state;
+    const linear t = make_linear(1, HR_SUM, ftrl());
+    const hr_node first = gradient_of(&t, 0, t.ids[0], t.splits[0]);
+    const hr_node second = gradient_of(&t, 2, hr_node_output(first, 1), t.splits[0]);
+    const hr_node third = gradient_of(&t, 4, t.ids[0], t.splits[0]);
+    assert_null(hr_graph_error(g));
+    assert_int_equal(count_for(PASSES, (hr_node[]){first, second}, 2, made_ops[1]), 0);
+    assert_int_equal(count_for(PASSES, (hr_node[]){first, third}, 2, made_ops[1]), 1);
+}
+
+static void a_gradient_of_minus_zero_keeps_its_sign(void **state)
+{
+    (void)state;
+    enum { FEW = 7 };
+    hr_error err;
+    const linear t = make_linear(1, HR_SUM, ftrl());
+    batch *b = calloc(1, sizeof *b);
+    const hr_node both[] = {gradient_of(&t, 2, t.ids[2], t.splits[2]), gradient_of(&t, 6, t.ids[6], t.splits[6])};
+    fill_batch(b, &t, ALL_DISTINCT, FEW, 1, 1);
+    for (int i = 0; i < FEW; i++) b->dense[i] = -0.0F;
+    assert_int_equal(count_for(PASSES, both, 2, made_ops[1]), 1);
+    for (int with = 0; with < 2; with++) {
+        hr_tensor out[2];
+        hr_session *s = begin_session(with ? ALL : NONE, 0);
+        assert_ok(hr_session_run(s, b->feed, FEEDS, both, 2, out, &err), &err);
+        for (int i = 0; i < 2; i++) assert_memory_equal(out[i].data, b->dense, FEW * sizeof(float));
+        clear(out, 2);
+        hr_session_free(s);
+    }
+    free(b);
+}
+
 static void an_id_that_a_table_lacks_is_refused(void **state)
 {
     (void)state;
@@ -421,6 +482,9 @@ int main(void)
         ON_A_GRAPH(what_others_need_stays),
         ON_A_GRAPH(a_table_that_changes_stays),
         ON_A_GRAPH(updates_that_others_come_between_stay),
+        ON_A_GRAPH(updates_of_one_variable_stay),
+        ON_A_GRAPH(a_gradient_that_needs_another_one_stays),
+        ON_A_GRAPH(a_gradient_of_minus_zero_keeps_its_sign),
         ON_A_GRAPH(an_id_that_a_table_lacks_is_refused),
         ON_A_GRAPH(what_does_not_fit_is_refused),
         ON_A_GRAPH(a_variable_that_is_updated_twice_is_refused),
