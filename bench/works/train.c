@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STEPS = 150, ROWS = 290000 /* of the data, at most */ };
+enum { STEPS = 150, ROWS = 150000 /* at most, of large batches */ };
 
 typedef struct job {
     click_model model;
