@@ -24,6 +24,7 @@ static struct pool {
     uv_cond_t resume; /* workers beyond the number asked for wait here */
     uv_cond_t left;   /* a thread waits here until no worker is in its client */
     hr__client *first;
+    hr__waiter *_Atomic waiters; /* changed under the lock */
     uv_thread_t thread[MAX_WORKERS];
     int started, wanted;
     int cores;    /* that may be used at once */
@@ -69,6 +70,7 @@ static void after_fork_in_child(void)
 {
     make_locks();
     pool.first = NULL;
+    pool.waiters = NULL;
     pool.started = pool.tokens = pool.parked = 0;
     pool.sleeping = 0;
 }
@@ -141,16 +143,19 @@ static bool go_round(int thread)
 /* No more threads than cores: then nobody needs the core of one that watches. */
 static bool has_own_core(void) { return pool.started < pool.cores; }
 
-/* True: there was a call meanwhile. Lock held before and after. */
-static bool watch_for_calls(unsigned seen)
+static bool was_called(const hr__waiter *w, unsigned seen) { return pool.calls != seen || (w && w->called); }
+
+/* True: there was a call meanwhile, of the pool or of the waiter that watches; NULL: a worker does. Lock held before and
+ * after. */
+static bool watch_for_calls(const hr__waiter *w, unsigned seen)
 {
     if (!ran_loop || !has_own_core()) return false;
     ran_loop = false;
     uv_mutex_unlock(&pool.lock);
     const uint64_t end = uv_hrtime() + WATCH_NS;
-    while (pool.calls == seen && uv_hrtime() < end) hr__cpu_pause();
+    while (!was_called(w, seen) && uv_hrtime() < end) hr__cpu_pause();
     uv_mutex_lock(&pool.lock);
-    return pool.calls != seen;
+    return was_called(w, seen);
 }
 
 static void go_round_or_sleep(int thread)
@@ -180,7 +185,7 @@ static void run_worker(void *arg)
             continue;
         }
         const unsigned seen = pool.calls;
-        if (!go_round(thread) && !watch_for_calls(seen)) go_round_or_sleep(thread);
+        if (!go_round(thread) && !watch_for_calls(NULL, seen)) go_round_or_sleep(thread);
     }
     uv_mutex_unlock(&pool.lock);
 }
@@ -309,6 +314,8 @@ typedef struct range {
 
 typedef struct loop {
     hr__client client; /* first */
+    const void *group; /* whose waiting threads help; NULL: none do */
+    _Atomic bool empty;
     range range[MAX_RANGES];
     int ranges;
     void (*fn)(int64_t i, void *user);
@@ -321,6 +328,7 @@ static bool take_piece(loop *l, int thread, int64_t *i)
         range *of = &l->range[(thread + r) % l->ranges];
         if (of->next < of->end && (*i = of->next++) < of->end) return true;
     }
+    l->empty = true;
     return false;
 }
 
@@ -329,9 +337,10 @@ static bool pool_run_piece(hr__client *client, int thread)
     loop *l = (loop *)client;
     int64_t i;
     if (!take_piece(l, thread, &i)) return false;
+    const bool outer = in_loop; /* of one that waits within a piece */
     in_loop = true;
     l->fn(i, l->user);
-    in_loop = false;
+    in_loop = outer;
     ran_loop = true;
     return true;
 }
@@ -345,9 +354,20 @@ static void cut_loop(loop *l, int64_t count, int64_t threads)
     }
 }
 
-void hr__parallel_for_with(int workers, int64_t count, void (*fn)(int64_t i, void *user), void *user)
+/* Those that wait for the group find the loop. */
+static void call_waiters(const loop *l)
 {
-    loop l = {.client = {.run_one = pool_run_piece, .max_workers = workers}, .fn = fn, .user = user};
+    if (!l->group || !pool.waiters) return;
+    uv_mutex_lock(&pool.lock);
+    for (hr__waiter *w = pool.waiters; w; w = w->next)
+        if (w->group == l->group) uv_cond_signal(&w->cond);
+    uv_mutex_unlock(&pool.lock);
+}
+
+void hr__parallel_for_group(const void *group, int workers, int64_t count, void (*fn)(int64_t i, void *user),
+                            void *user)
+{
+    loop l = {.client = {.run_one = pool_run_piece, .max_workers = workers}, .group = group, .fn = fn, .user = user};
     int64_t helpers = count > 1 && !in_loop ? hr_threads() : 0;
     if (workers >= 0 && workers < helpers) helpers = workers;
     cut_loop(&l, count, helpers + 1);
@@ -356,11 +376,83 @@ void hr__parallel_for_with(int workers, int64_t count, void (*fn)(int64_t i, voi
         return;
     }
     for (int64_t i = 1; i < count && i <= helpers; i++) hr__pool_wake(&l.client);
+    call_waiters(&l);
     while (pool_run_piece(&l.client, 0)) {}
     hr__pool_leave(&l.client);
+}
+
+void hr__parallel_for_with(int workers, int64_t count, void (*fn)(int64_t i, void *user), void *user)
+{
+    hr__parallel_for_group(NULL, workers, count, fn, user);
 }
 
 void hr__parallel_for(int64_t count, void (*fn)(int64_t i, void *user), void *user)
 {
     hr__parallel_for_with(-1, count, fn, user);
+}
+
+/* ---- waiters ---- */
+
+hr_status hr__waiter_begin(hr__waiter *w, const void *group, hr_error *err)
+{
+    *w = (hr__waiter){.group = group};
+    return uv_cond_init(&w->cond) == 0 ? HR_OK : hr_no_memory(err, "a thread that waits");
+}
+
+void hr__waiter_end(hr__waiter *w) { uv_cond_destroy(&w->cond); }
+
+/* A loop of the group that has pieces left. Under the lock. */
+static hr__client *loop_of(const void *group)
+{
+    for (hr__client *c = pool.first; c; c = c->next) {
+        const loop *l = (const loop *)c;
+        if (c->run_one == pool_run_piece && l->group == group && !l->empty && may_enter(c)) return c;
+    }
+    return NULL;
+}
+
+static void help(hr__client *c)
+{
+    (void)serve(c, worker_number);
+    if (c->leaving && c->inside == 0) uv_cond_broadcast(&pool.left);
+}
+
+static void forget_waiter(hr__waiter *w)
+{
+    hr__waiter *before = pool.waiters;
+    if (before == w) {
+        pool.waiters = w->next;
+        return;
+    }
+    while (before->next != w) before = before->next;
+    before->next = w->next;
+}
+
+void hr__waiter_wait(hr__waiter *w)
+{
+    uv_mutex_lock(&pool.lock);
+    w->next = pool.waiters;
+    pool.waiters = w;
+    w->waits = true;
+    ran_loop = true; /* it watches first */
+    while (!w->called) {
+        const unsigned seen = pool.calls;
+        hr__client *c = loop_of(w->group);
+        if (c)
+            help(c);
+        else if (!watch_for_calls(w, seen))
+            uv_cond_wait(&w->cond, &pool.lock);
+    }
+    w->waits = w->called = false;
+    forget_waiter(w);
+    uv_mutex_unlock(&pool.lock);
+}
+
+void hr__waiter_call(hr__waiter *w)
+{
+    w->called = true;
+    if (!w->waits) return;
+    uv_mutex_lock(&pool.lock);
+    uv_cond_signal(&w->cond);
+    uv_mutex_unlock(&pool.lock);
 }

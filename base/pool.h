@@ -5,6 +5,7 @@
 
 #include <headrace/base.h>
 #include <stdatomic.h>
+#include <uv.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,27 @@ bool hr__pool_sleeps(void);
 void hr__parallel_for(int64_t count, void (*fn)(int64_t i, void *user), void *user);
 /* The same, with so many workers at most; -1: all. */
 HR_API void hr__parallel_for_with(int workers, int64_t count, void (*fn)(int64_t i, void *user), void *user);
+/* The same, with the help of threads that wait for the group, too. */
+HR_API void hr__parallel_for_group(const void *group, int workers, int64_t count, void (*fn)(int64_t i, void *user),
+                                   void *user);
+
+/* ---- a thread that waits for what others do, and helps with their loops meanwhile ---- */
+
+typedef struct hr__waiter hr__waiter;
+struct hr__waiter {
+    const void *group; /* of whose loops it takes pieces */
+    /* The pool's own. */
+    uv_cond_t cond;
+    hr__waiter *next;
+    _Atomic bool waits, called;
+};
+
+HR_API hr_status hr__waiter_begin(hr__waiter *w, const void *group, hr_error *err);
+HR_API void hr__waiter_end(hr__waiter *w);
+/* Returns after a call, at once if there was one since it returned last; sometimes without one. */
+HR_API void hr__waiter_wait(hr__waiter *w);
+/* Any thread, for as long as the waiter has not ended. */
+HR_API void hr__waiter_call(hr__waiter *w);
 
 /* Processors that the process may use: of the machine, or of its control group's quota, which may be a fraction. */
 double hr__pool_processors(void);

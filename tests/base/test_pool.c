@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <uv.h>
 
-enum { PIECES = 500 };
+enum { PIECES = 500, SOME = 16 };
 
 /* Processors that the process may use at once. */
 static int usable_processors(void)
@@ -156,6 +156,62 @@ static void what_is_running_goes_on_with_the_workers_it_has(void **state)
     hr_set_threads(4);
 }
 
+/* ---- a thread that waits ---- */
+
+typedef struct helped {
+    hr__client client;
+    const void *group;
+    hr__waiter waiter;
+    atomic_int started, done, pieces, by_caller;
+} helped;
+
+/* Waits until the caller has a piece: there are more of them than workers. Where it takes none, not for long. */
+static void wait_for_caller(int64_t i, void *user)
+{
+    helped *h = user;
+    enum { PATIENCE_MS = 5000, IMPATIENCE_MS = 10 };
+    const int patience = h->group == h->waiter.group ? PATIENCE_MS : IMPATIENCE_MS;
+    (void)i;
+    if (hr__pool_thread() == 0) atomic_fetch_add(&h->by_caller, 1);
+    for (int ms = 0; ms < patience && atomic_load(&h->by_caller) == 0; ms++) uv_sleep(1);
+    atomic_fetch_add(&h->pieces, 1);
+}
+
+static bool start_loop(hr__client *client, int thread)
+{
+    helped *h = (helped *)client;
+    (void)thread;
+    if (atomic_exchange(&h->started, 1) == 1) return false;
+    hr__parallel_for_group(h->group, -1, SOME, wait_for_caller, h);
+    atomic_store(&h->done, 1);
+    hr__waiter_call(&h->waiter);
+    return true;
+}
+
+static int pieces_by_a_waiter(const void *of_loop, const void *of_waiter)
+{
+    static helped h;
+    h = (helped){.client = {.run_one = start_loop, .max_workers = -1}, .group = of_loop};
+    hr_set_threads(1);
+    assert_ok(hr__waiter_begin(&h.waiter, of_waiter, NULL), (&(hr_error){0}));
+    assert_ok(hr__pool_join(&h.client, NULL), (&(hr_error){0}));
+    hr__pool_wake(&h.client);
+    while (!atomic_load(&h.done)) hr__waiter_wait(&h.waiter);
+    hr__pool_leave(&h.client);
+    hr__waiter_end(&h.waiter);
+    assert_int_equal(atomic_load(&h.pieces), SOME);
+    return atomic_load(&h.by_caller);
+}
+
+static void who_waits_helps_with_loops_of_its_group(void **state)
+{
+    (void)state;
+    static const char mine, other;
+    assert_more(pieces_by_a_waiter(&mine, &mine), 0);
+    assert_int_equal(pieces_by_a_waiter(&other, &mine), 0);
+    assert_int_equal(pieces_by_a_waiter(NULL, &mine), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +222,7 @@ int main(void)
         cmocka_unit_test(who_leaves_waits_for_what_is_running_and_nothing_else),
         cmocka_unit_test(the_number_of_threads_may_change),
         cmocka_unit_test(what_is_running_goes_on_with_the_workers_it_has),
+        cmocka_unit_test(who_waits_helps_with_loops_of_its_group),
     };
     return cmocka_run_group_tests(tests, set_threads, NULL);
 }

@@ -250,7 +250,7 @@ static void push_ready(hr__frame *frame, int32_t index)
     uv_mutex_lock(&s->lock);
     frame->ready[frame->ready_count++] = index;
     atomic_fetch_add_explicit(&s->ready_count, 1, memory_order_release);
-    uv_cond_signal(&frame->woken);
+    hr__waiter_call(&frame->waiter); /* under the lock, without which the frame might end */
     uv_mutex_unlock(&s->lock);
     hr__pool_wake(&s->client);
 }
@@ -305,7 +305,7 @@ static void run_chain(hr__frame *frame, int32_t index)
         if (atomic_fetch_sub_explicit(&frame->left, 1, memory_order_acq_rel) == 1) {
             uv_mutex_lock(&s->lock);
             frame->done = true;
-            uv_cond_signal(&frame->woken);
+            hr__waiter_call(&frame->waiter);
             uv_mutex_unlock(&s->lock);
             return;
         }
@@ -328,15 +328,19 @@ bool hr__execute_one(hr__client *client, int thread)
     return index >= 0;
 }
 
-/* The next step for the frame's own thread, which sleeps until there is one; -1: all are done. */
+/* The next step for the frame's own thread, which helps the kernels of other threads until there is one; -1: all are
+ * done. */
 static int32_t wait_for_step(hr__frame *frame)
 {
     hr_session *s = frame->run->session;
-    int32_t index = -1;
-    uv_mutex_lock(&s->lock);
-    while (!frame->done && (index = pop_ready(s, frame)) < 0) uv_cond_wait(&frame->woken, &s->lock);
-    uv_mutex_unlock(&s->lock);
-    return index;
+    for (;;) {
+        uv_mutex_lock(&s->lock);
+        const bool done = frame->done;
+        const int32_t index = done ? -1 : pop_ready(s, frame);
+        uv_mutex_unlock(&s->lock);
+        if (done || index >= 0) return index;
+        hr__waiter_wait(&frame->waiter);
+    }
 }
 
 static void enter_frame(hr_session *s, hr__frame *frame)

@@ -2,7 +2,7 @@
  * run before; runs at the same time have one each. */
 #include "train/graph/graph_internal.h"
 
-static hr_status fill_frame(hr__frame *frame, const hr__plan *plan, hr_error *err)
+static hr_status fill_frame(hr__frame *frame, const hr_session *s, const hr__plan *plan, hr_error *err)
 {
     hr__arena *arena = &frame->arena;
     const size_t slots = (size_t)plan->slot_count + 1, steps = (size_t)plan->step_count + 1;
@@ -14,9 +14,9 @@ static hr_status fill_frame(hr__frame *frame, const hr__plan *plan, hr_error *er
     frame->ready = hr__arena_get(arena, steps * sizeof *frame->ready);
     frame->dead_slot = hr__arena_get(arena, plan->switches ? slots : 1);
     frame->dead_step = hr__arena_get(arena, plan->switches ? steps : 1);
-    frame->woken_made = uv_cond_init(&frame->woken) == 0;
+    frame->waiter_made = hr__waiter_begin(&frame->waiter, s, NULL) == HR_OK;
     if (!frame->slots || !frame->uses || !frame->input || !frame->values || !frame->dead_slot || !frame->dead_step ||
-        !frame->pending || !frame->ready || !frame->woken_made)
+        !frame->pending || !frame->ready || !frame->waiter_made)
         return hr_no_memory(err, "a run");
     for (int i = 0; i < plan->fixed_count; i++) frame->slots[plan->fixed[i].slot] = plan->fixed[i].value;
     for (int i = 0; i < plan->step_count; i++) {
@@ -31,7 +31,7 @@ static hr_status fill_frame(hr__frame *frame, const hr__plan *plan, hr_error *er
 
 void hr__frame_free(hr__frame *frame)
 {
-    if (frame->woken_made) uv_cond_destroy(&frame->woken);
+    if (frame->waiter_made) hr__waiter_end(&frame->waiter);
     hr__arena_free(&frame->arena);
     hr_free(frame);
 }
@@ -45,7 +45,7 @@ hr_status hr__frame_get(hr__run *run, hr__plan *plan, hr__frame **out, hr_error 
     uv_mutex_unlock(&s->lock);
     if (!frame) {
         frame = hr_calloc(1, sizeof *frame);
-        const hr_status st = frame ? fill_frame(frame, plan, err) : hr_no_memory(err, "a run");
+        const hr_status st = frame ? fill_frame(frame, s, plan, err) : hr_no_memory(err, "a run");
         if (st != HR_OK && frame) hr__frame_free(frame);
         HR_TRY(st);
     }

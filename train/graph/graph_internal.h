@@ -653,8 +653,8 @@ typedef struct hr__frame {
     bool done;           /* set by the thread that took the last step, under the session's lock */
     int32_t *ready;      /* a stack, under the session's lock */
     int ready_count;
-    uv_cond_t woken; /* more is ready, or all is done */
-    bool woken_made;
+    hr__waiter waiter; /* of its own thread: more is ready, or all is done */
+    bool waiter_made;
 } hr__frame;
 
 /* The value that the variable in a slot has now; a reference. What is no variable is given as it is, borrowed. */

@@ -215,13 +215,13 @@ void hr_kernel_parallel(hr_kernel *k, int64_t count, double nanoseconds,
     if (p.pieces > count) p.pieces = count;
     const int workers = k->frame->alone ? 0 : k->session->kernel_workers;
     if (!k->frame->profiled) {
-        hr__parallel_for_with(workers, p.pieces, kernel_run_piece, &p);
+        hr__parallel_for_group(k->session, workers, p.pieces, kernel_run_piece, &p);
         return;
     }
     const uint64_t begin = uv_hrtime();
     p.kernel = k;
     p.thread = hr__pool_thread();
-    hr__parallel_for_with(workers, p.pieces, kernel_measure_piece, &p);
+    hr__parallel_for_group(k->session, workers, p.pieces, kernel_measure_piece, &p);
     k->elsewhere += (int64_t)(uv_hrtime() - begin);
 }
 
