@@ -196,11 +196,16 @@ static uint32_t steps_of(size_t size)
     return steps <= CELL_STEPS ? (uint32_t)steps : 0;
 }
 
-/* Rows that wait are drawn at random. What is asked for beyond a large slab's size, for its place, is never touched. */
+/* Rows that wait are drawn at random. What is asked for beyond a large slab's size, for its place, takes no memory, even
+ * if the allocator had used it before. */
 static bool add_slab(store *s)
 {
-    block *slab = block_new(s->next_slab, -1, s->next_slab < HR__HUGE_PAGE ? LINE : HR__HUGE_PAGE);
+    const bool huge = s->next_slab >= HR__HUGE_PAGE;
+    block *slab = block_new(s->next_slab, -1, huge ? HR__HUGE_PAGE : LINE);
     if (!slab) return false;
+    const size_t before = (size_t)((char *)slab - (char *)slab->allocated);
+    if (huge) hr__give_back_pages(slab->allocated, before);
+    if (huge) hr__give_back_pages(block_bytes(slab) + slab->size + STRING_SLACK, HR__HUGE_PAGE - before);
     hr__ask_for_huge_pages(block_bytes(slab), slab->size);
     slab->next = s->slabs;
     s->slabs = slab;

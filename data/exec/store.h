@@ -1,4 +1,4 @@
-/* Recycled memory of one iterator: blocks in size classes, and cells for the strings of single rows. Once a pipeline
+/* Recycled memory of one iterator: blocks in size classes, and cells for rows that wait. Once a pipeline
  * runs evenly it takes everything from here and asks the allocator for nothing. All that was taken from the allocator is
  * counted. `held` is what cannot be given back: that is what the byte budget is about. Free blocks are kept as long as
  * they and what is held stay within the limit. */
@@ -57,11 +57,11 @@ void *hr__store_scratch(store *s, block **kept, size_t size);
 static inline char *block_bytes(block *b) { return (char *)b + BLOCK_HEAD; }
 static inline size_t block_takes(const block *b) { return b->size + BLOCK_EXTRA; }
 
-/* One row's strings while it waits in an operator that holds rows. */
+/* A row, or some small ones, while they wait in an operator that holds rows. */
 typedef struct cell {
     void *at;
     uint32_t steps; /* of CELL_STEP bytes; 0 with `at`: a block of its own */
-    int32_t spans;  /* how many spans have the row; plain, since only one plan counts them */
+    int32_t spans;  /* how many spans have each row, all together; plain, since only one plan counts them */
 } cell;
 
 /* Fills in `at` and `steps` of `count` cells for strings of these sizes; *bytes: what they take. False: no memory, and

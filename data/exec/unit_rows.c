@@ -150,14 +150,14 @@ void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans)
     r->refs += spans;
     if (!r->cell) return;
     const int64_t end = hr_first_row(&r->c, first + count);
-    for (int64_t row = hr_first_row(&r->c, first); row < end; row++) r->cell[row].spans++;
+    for (int64_t row = hr_first_row(&r->c, first); row < end; row++) cell_of(r, row)->spans++;
 }
 
 static void drop_cells(rows *r, int64_t first, int64_t count, cell_bin *bin)
 {
     const int64_t end = hr_first_row(&r->c, first + count);
     for (int64_t row = hr_first_row(&r->c, first); row < end; row++) {
-        cell *c = &r->cell[row];
+        cell *c = cell_of(r, row);
         if (--c->spans != 0) continue;
         bin->cell[bin->count++] = *c;
         c->at = NULL;
@@ -259,7 +259,7 @@ static void drop_spans(parts *p)
         if (i + AHEAD < p->count) {
             const hr_span next = p->span[i + AHEAD];
             const rows *r = (const rows *)next.in;
-            if (r->cell && r->c.levels == 0) __builtin_prefetch(&r->cell[next.first], 1);
+            if (r->cell && r->c.levels == 0) __builtin_prefetch(cell_of(r, next.first), 1);
         }
         drop_span(p->span[i], &bin);
     }

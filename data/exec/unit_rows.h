@@ -33,9 +33,10 @@ struct rows {
     hr_columns c; /* first: operators see only this */
     int32_t refs; /* spans, and the ring; touched by the plan of the one stage that reads these rows: no atomic */
     bool aliases; /* columns are those of `parts` */
-    cell *cell;   /* one a row, once its strings have moved there; NULL: they have not */
+    cell *cell;   /* one for every 1 << cell_rows rows, once their strings are there; NULL: they are not */
+    int cell_rows;
     /* The rows in this layout; NULL: they are in columns only. Without c.column: only here. They lie at `laid`, or if
-     * that is NULL each at the start of its cell, before its strings. */
+     * that is NULL at the start of their cells, before the strings. */
     const hr__row_layout *form;
     const char *laid;
     rows *next; /* of the free list */
@@ -55,6 +56,15 @@ struct rows {
 
 /* Rows in row layout alone, without columns. Only gathering sees them: see stage.blind. */
 static inline bool are_bare(const hr_columns *c) { return !c->column; }
+
+static inline cell *cell_of(const rows *r, int64_t row) { return &r->cell[row >> r->cell_rows]; }
+/* Of rows in row layout. */
+static inline const char *laid_row(const rows *r, int64_t row)
+{
+    if (r->laid) return r->laid + (size_t)row * r->form->size;
+    const int64_t before = row - (row >> r->cell_rows << r->cell_rows); /* in its cell */
+    return (const char *)cell_of(r, row)->at + (size_t)before * r->form->size;
+}
 
 rows *hr__rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape);
 /* Bytes of a column, rounded up to odd multiples of a cache line: no two of 64 neighbours lie a multiple of 4096 bytes

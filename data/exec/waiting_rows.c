@@ -13,22 +13,24 @@ enum { FEWEST_COLUMNS = 4 };
 typedef struct place_layouts {
     struct place_layouts *next;
     const hr_dataset *shape;
+    bool near; /* their views are */
     hr__row_layouts forms;
 } place_layouts;
 
-static place_layouts *forms_of(engine *e, const hr_dataset *shape)
+static place_layouts *forms_of(engine *e, const hr_dataset *shape, bool near)
 {
     place_layouts *f = e->forms;
-    while (f && f->shape != shape) f = f->next;
+    while (f && (f->shape != shape || f->near != near)) f = f->next;
     if (f || !(f = hr_calloc(1, sizeof *f))) return f;
-    *f = (place_layouts){.next = e->forms, .shape = shape};
+    *f = (place_layouts){.next = e->forms, .shape = shape, .near = near};
     return e->forms = f;
 }
 
-static const hr__row_layout *waiting_rows_join(engine *e, const hr_dataset *shape, const hr__row_layout *need)
+static const hr__row_layout *waiting_rows_join(engine *e, const hr_dataset *shape, bool near,
+                                               const hr__row_layout *need)
 {
     hr__engine_lock(e);
-    place_layouts *f = forms_of(e, shape);
+    place_layouts *f = forms_of(e, shape, near);
     const hr__row_layout *form = f ? hr__row_layouts_join(&f->forms, need) : NULL;
     hr__engine_unlock(e);
     return form;
@@ -44,17 +46,7 @@ void hr__row_layouts_free(engine *e)
     }
 }
 
-/* ---- strings into cells ---- */
-
-static char *move_strings(char *to, hr_view *view, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (view[i].size) memcpy(to, view[i].data, (size_t)view[i].size);
-        view[i].data = to;
-        to += view[i].size;
-    }
-    return to;
-}
+/* ---- the strings of a unit ---- */
 
 /* The strings of row `row` in column `i`. */
 static hr_view *row_strings(rows *r, int i, int64_t row, int64_t *count)
@@ -75,9 +67,11 @@ static hr_view *row_strings(rows *r, int i, int64_t row, int64_t *count)
 
 static bool is_string(const rows *r, int i) { return r->c.schema->field[i].dtype == HR_STRING; }
 
+/* The bytes of each row. */
 static void measure_strings(rows *r, size_t *sizes)
 {
     int64_t count;
+    memset(sizes, 0, (size_t)r->c.rows * sizeof *sizes);
     for (int i = 0; i < r->c.schema->fields; i++)
         for (int64_t row = 0; row < r->c.rows && is_string(r, i); row++) {
             const hr_view *view = row_strings(r, i, row, &count);
@@ -85,14 +79,21 @@ static void measure_strings(rows *r, size_t *sizes)
         }
 }
 
-static void move_row(rows *r, int64_t row, char *to)
+/* The bytes of row `row` to `to`; its views become how far each is from `from`, which is NULL for pointers. Gives where
+ * they end. */
+static char *move_strings(rows *r, int64_t row, char *to, const char *from)
 {
     int64_t count;
     for (int i = 0; i < r->c.schema->fields; i++) {
         if (!is_string(r, i)) continue;
         hr_view *view = row_strings(r, i, row, &count);
-        to = move_strings(to, view, count);
+        for (int64_t k = 0; k < count; k++) {
+            if (view[k].size) memcpy(to, view[k].data, (size_t)view[k].size);
+            view[k].data = (const char *)((uintptr_t)to - (uintptr_t)from);
+            to += view[k].size;
+        }
     }
+    return to;
 }
 
 /* The blocks that the strings came from are free again, the first of those that were read for this thread's next unit;
@@ -114,27 +115,79 @@ static void give_up_bytes(rows *r, hr_work *w)
     r->parts = NULL;
 }
 
-/* `form`: each cell begins with space for a row of it; NULL: none. */
-static bool move_to_cells(rows *r, hr_work *w, const hr__row_layout *form)
+/* ---- cells ---- */
+
+/* Of the cells of a unit's rows. */
+typedef struct cell_plan {
+    size_t *sizes;  /* what the strings of each row take; then those of each cell; then what each cell takes */
+    int rows;       /* 1 << rows of them in a cell */
+    int64_t count;  /* of cells */
+    size_t largest; /* of the strings in a cell */
+} cell_plan;
+
+static int64_t rows_in_cell(const rows *r, const cell_plan *p, int64_t i)
 {
-    const size_t before = form ? form->size : 0;
-    if ((!r->shape->strings && !form) || r->c.rows == 0) return true;
-    size_t *sizes = hr__store_scratch(&w->engine->store, &w->runs, (size_t)r->c.rows * sizeof *sizes);
-    cell *cells = hr__rows_held(r, (size_t)r->c.rows * sizeof *cells);
-    if (!sizes || !cells) return false;
-    for (int64_t row = 0; row < r->c.rows; row++) sizes[row] = before;
-    measure_strings(r, sizes);
-    if (!hr__store_cells(&r->engine->store, cells, sizes, r->c.rows, &r->cell_bytes)) return false;
-    r->cell = cells;
-    for (int64_t row = 0; row < r->c.rows; row++) {
-        cells[row].spans = 1;
-        move_row(r, row, (char *)cells[row].at + before);
+    const int64_t left = r->c.rows - (i << p->rows), most = INT64_C(1) << p->rows;
+    return left < most ? left : most;
+}
+
+/* Small rows share cells: one has an entry, slack and its end to bear. But a cell stays until its last row goes, so they
+ * are few. `row_size`: what a row takes beside its strings. */
+static void plan_cells(rows *r, size_t row_size, cell_plan *p)
+{
+    enum { MOST = 5, SHARED = 1 << 10 };
+    size_t total = 0;
+    measure_strings(r, p->sizes);
+    for (int64_t row = 0; row < r->c.rows; row++) total += p->sizes[row];
+    const size_t mean = total / (size_t)r->c.rows + row_size;
+    p->rows = MOST;
+    while (p->rows > 0 && mean << p->rows > SHARED) p->rows--;
+    p->count = ((r->c.rows - 1) >> p->rows) + 1;
+    p->largest = 0;
+    for (int64_t i = 0, row = 0; i < p->count; i++) {
+        size_t size = 0;
+        for (int64_t k = rows_in_cell(r, p, i); k > 0; k--) size += p->sizes[row++];
+        p->sizes[i] = size;
+        p->largest = size > p->largest ? size : p->largest;
     }
+}
+
+/* Cells with space for `row_size` bytes of each row before the strings. */
+static bool lend_cells(rows *r, size_t row_size, const cell_plan *p)
+{
+    cell *cells = hr__rows_held(r, (size_t)p->count * sizeof *cells);
+    if (!cells) return false;
+    for (int64_t i = 0; i < p->count; i++) p->sizes[i] += (size_t)rows_in_cell(r, p, i) * row_size;
+    if (!hr__store_cells(&r->engine->store, cells, p->sizes, p->count, &r->cell_bytes)) return false;
+    for (int64_t i = 0; i < p->count; i++) cells[i].spans = (int32_t)rows_in_cell(r, p, i);
+    r->cell = cells;
+    r->cell_rows = p->rows;
+    return true;
+}
+
+/* `near`: views become how far the bytes are from the start of their row, of row_size bytes in its cell. */
+static void fill_cells(rows *r, size_t row_size, const cell_plan *p, bool near)
+{
+    int64_t row = 0;
+    for (int64_t i = 0; i < p->count && r->shape->strings; i++) {
+        const int64_t count = rows_in_cell(r, p, i);
+        const char *from = r->cell[i].at;
+        char *to = (char *)r->cell[i].at + (size_t)count * row_size;
+        for (int64_t k = 0; k < count; k++, from += row_size) to = move_strings(r, row++, to, near ? from : NULL);
+    }
+}
+
+/* Their columns stay. */
+static bool strings_wait(rows *r, hr_work *w, cell_plan *p)
+{
+    plan_cells(r, 0, p);
+    if (!lend_cells(r, 0, p)) return false;
+    fill_cells(r, 0, p, false);
     give_up_bytes(r, w);
     return true;
 }
 
-/* ---- rows that are held ---- */
+/* ---- whole rows ---- */
 
 static void drop_columns(rows *r)
 {
@@ -147,59 +200,108 @@ static void drop_columns(rows *r)
     r->value_capacity = NULL;
 }
 
-/* *form: NULL if such rows have no row layout. False: no memory. */
-static bool find_layout(rows *r, hr_work *w, const hr__row_layout **form)
-{
-    *form = NULL;
-    hr__row_layout *need = hr__store_scratch(&w->engine->store, &w->runs, hr__row_layout_bytes(r->c.schema->fields));
-    if (!need) return false;
-    if (!hr__row_layout_measure(&r->c, need)) return true;
-    *form = waiting_rows_join(r->engine, r->shape, need);
-    return *form != NULL;
-}
-
-/* Some rows at a time, which stay in the cache. */
-static bool lay_into_cells(rows *r, hr_work *w, const hr__row_layout *form)
+/* How many rows are laid at a time, whole cells of them, so that they stay in the cache. */
+static int64_t laid_step(const hr__row_layout *form, const cell_plan *p)
 {
     enum { CACHED = 16 << 10 };
-    const int64_t fit = CACHED / (int64_t)(form->size + 1) + 1, step = fit < HR__LAID_BLOCK ? fit : HR__LAID_BLOCK;
-    char *laid = hr__store_scratch(&w->engine->store, &w->runs, (size_t)step * form->size);
-    if (!laid) return false;
+    const int64_t fit = (CACHED / (int64_t)(form->size + 1) >> p->rows) + 1, most = HR__LAID_BLOCK >> p->rows;
+    return (fit < most ? fit : most) << p->rows;
+}
+
+static void lay_into_cells(rows *r, const hr__row_layout *form, const cell_plan *p, char *laid)
+{
+    const int64_t step = laid_step(form, p);
     for (int64_t first = 0; first < r->c.rows; first += step) {
-        const int64_t left = r->c.rows - first, count = left < step ? left : step;
-        hr__some_to_row_layout(&r->c, form, first, count, laid);
-        for (int64_t i = 0; i < count; i++) memcpy(r->cell[first + i].at, laid + (size_t)i * form->size, form->size);
+        const int64_t left = r->c.rows - first, end = first + (left < step ? left : step);
+        const char *from = laid;
+        hr__some_to_row_layout(&r->c, form, first, end - first, laid);
+        for (int64_t row = first; row < end; row += INT64_C(1) << p->rows) {
+            const int64_t i = row >> p->rows;
+            const size_t size = (size_t)rows_in_cell(r, p, i) * form->size;
+            memcpy(r->cell[i].at, from, size);
+            from += size;
+        }
     }
-    r->form = form;
-    drop_columns(r);
+}
+
+/* The form with the shortest views that reach all of a cell; *form: NULL if none does. False: no memory. */
+static bool find_near(rows *r, hr__row_layout *need, const cell_plan *p, const hr__row_layout **form)
+{
+    static const struct {
+        int width;
+        size_t reach;
+    } views[] = {{4, UINT16_MAX}, {8, UINT32_MAX}};
+    *form = NULL;
+    for (int i = 0; i < 2 && !*form; i++) {
+        hr__row_layout_near(need, r->c.schema, views[i].width);
+        const hr__row_layout *joined = waiting_rows_join(r->engine, r->shape, true, need);
+        if (!joined) return false;
+        if (p->largest + ((size_t)joined->size << p->rows) <= views[i].reach) *form = joined;
+    }
     return true;
 }
 
-/* A unit of numbers takes less than a cell for each row, even if it stays until its last row goes. */
-static bool is_worth_cells(const rows *r, const hr__row_layout *form)
+/* Nothing of them stays by unit, but the entries of their cells. *done: false if they cannot. False: no memory. */
+static bool rows_wait_whole(rows *r, hr_work *w, hr__row_layout *need, cell_plan *p, bool *done)
 {
-    enum { SMALL = 128 };
-    return r->shape->strings || form->size >= SMALL;
+    const hr__row_layout *form;
+    hr__row_layout_near(need, r->c.schema, 4);
+    plan_cells(r, need->size, p);
+    if (!find_near(r, need, p, &form)) return false;
+    *done = form != NULL;
+    if (!form) return true;
+    char *laid = hr__store_scratch(&w->engine->store, &w->scratch, (size_t)laid_step(form, p) * form->size);
+    if (!laid || !lend_cells(r, form->size, p)) return false;
+    fill_cells(r, form->size, p, true);
+    lay_into_cells(r, form, p, laid);
+    r->form = form;
+    drop_columns(r);
+    give_up_bytes(r, w);
+    return true;
 }
 
-/* Each for itself where that can be: its memory is free when it goes, and not when the last row of its unit does, which
- * in a shuffle is many times later. */
-bool hr__rows_wait(rows *r, hr_work *w, bool alone)
+/* ---- rows that are held ---- */
+
+/* In row layout beside their columns. */
+static bool lay_beside(rows *r, const hr__row_layout *need, bool alone)
 {
-    const hr__row_layout *form = NULL;
-    if (r->c.rows == 0) return true;
-    if ((alone || r->c.schema->fields >= FEWEST_COLUMNS) && !r->form && !find_layout(r, w, &form)) return false;
-    const bool own = alone && form && !r->aliases && is_worth_cells(r, form);
-    if (!move_to_cells(r, w, own ? form : NULL)) return false;
-    if (own) return lay_into_cells(r, w, form);
-    if (!form || r->c.schema->fields < FEWEST_COLUMNS) return true;
-    char *laid = hr__rows_held(r, (size_t)r->c.rows * form->size + STRING_SLACK);
+    const hr__row_layout *form = waiting_rows_join(r->engine, r->shape, false, need);
+    char *laid = form ? hr__rows_held(r, (size_t)r->c.rows * form->size + STRING_SLACK) : NULL;
     if (!laid) return false;
     hr__columns_to_row_layout(&r->c, form, laid);
     r->laid = laid;
     r->form = form;
     if (alone && !r->aliases) drop_columns(r);
     return true;
+}
+
+/* A unit of numbers takes less than cells, even if it stays until its last row goes. */
+static bool is_worth_cells(const rows *r, const hr__row_layout *need)
+{
+    enum { SMALL = 128 };
+    return r->shape->strings || need->size >= SMALL;
+}
+
+/* Each for itself where that can be, or a few small ones together: their memory is free when they go, and not when the
+ * last row of their unit does, which in a shuffle is many times later. */
+bool hr__rows_wait(rows *r, hr_work *w, bool alone)
+{
+    const int fields = r->c.schema->fields;
+    const bool many = fields >= FEWEST_COLUMNS;
+    if (r->c.rows == 0) return true;
+    size_t *sizes = hr__store_scratch(&w->engine->store, &w->runs,
+                                      (size_t)r->c.rows * sizeof *sizes + hr__row_layout_bytes(fields));
+    if (!sizes) return false;
+    hr__row_layout *need = (hr__row_layout *)(void *)(sizes + r->c.rows);
+    cell_plan p = {.sizes = sizes};
+    bool laid = (alone || many) && !r->form && hr__row_layout_measure(&r->c, need), done = false;
+    if (laid && alone && !r->aliases && is_worth_cells(r, need)) {
+        if (!rows_wait_whole(r, w, need, &p, &done)) return false;
+        if (done) return true;
+        laid = false;
+    }
+    if (r->shape->strings && !strings_wait(r, w, &p)) return false;
+    return !laid || !many || lay_beside(r, need, alone);
 }
 
 /* ---- gathering ---- */
@@ -225,7 +327,7 @@ static void find_laid_rows(sorter *s, const hr_span *span, int64_t spans)
         const rows *from = (const rows *)span[i].in;
         hr__laid_rows *set = set_of(s, from->form);
         for (int64_t k = span[i].first; k < (int64_t)span[i].first + span[i].count; k++) {
-            set->laid[set->count] = from->laid ? from->laid + (size_t)k * from->form->size : from->cell[k].at;
+            set->laid[set->count] = laid_row(from, k);
             set->row[set->count++] = row++;
         }
     }

@@ -9,7 +9,7 @@
 
 enum { WHOLE_INPUT = -2 };                       /* as buffer_size: TensorFlow's UNKNOWN_CARDINALITY */
 static const int64_t LARGEST = INT64_C(1) << 59; /* a buffer that no memory holds, and no sum overflows */
-enum { CHUNK = 64, AHEAD = 16, FIRST_SLOTS = 1024 };
+enum { CHUNK = 64, AHEAD = 16, PIECE = 1024 };
 
 typedef struct shuffle_spec {
     int64_t size;
@@ -25,7 +25,8 @@ typedef struct wanted {
 typedef struct shuffle_state {
     int64_t draws, total; /* total: elements of the input, -1 until it has ended. Both are saved */
     uint64_t key;
-    hr_span *slot;
+    hr_span **piece; /* slots, PIECE of them in each: a buffer that grows is not copied to where there is more space */
+    int64_t pieces;  /* for which `piece` has space */
     int64_t slots, filled; /* slots there are, those that hold an element */
     bool full;             /* the buffer was filled once: the draws may begin */
     bool ended;            /* the input was seen to end */
@@ -56,11 +57,17 @@ static hr_status shuffle_open(const void *spec, void *state, hr_plan *p, hr_erro
     return HR_OK;
 }
 
+static inline hr_span *shuffle_slot(const shuffle_state *st, int64_t s)
+{
+    return &st->piece[(uint64_t)s / PIECE][(uint64_t)s % PIECE];
+}
+
 static void shuffle_close(void *state)
 {
     shuffle_state *st = state;
-    for (int64_t s = 0; s < st->slots; s++) hr_span_drop(st->slot[s]);
-    hr_free(st->slot);
+    for (int64_t s = 0; s < st->slots; s++) hr_span_drop(*shuffle_slot(st, s));
+    for (int64_t s = 0; s < st->slots; s += PIECE) hr_free(st->piece[s / PIECE]);
+    hr_free(st->piece);
     hr_free(st->wanted);
     hr_free(st->met);
 }
@@ -145,22 +152,25 @@ static int64_t shuffle_held_from(const void *spec, const void *state)
 /* ---- filling at the start: element i goes to slot i. The buffer grows, so that a small input needs a small one
  * ---- */
 
-static hr_status grow_slots(const shuffle_spec *sp, shuffle_state *st, hr_error *err)
+/* A further piece, at most up to `most` slots. */
+static hr_status grow_slots(shuffle_state *st, int64_t most, hr_error *err)
 {
-    int64_t slots = st->slots ? 2 * st->slots : FIRST_SLOTS;
-    if (slots > sp->size) slots = sp->size;
-    hr_span *slot = hr_realloc(st->slot, (size_t)slots * sizeof *slot);
-    if (!slot) return shuffle_no_memory(err);
-    for (int64_t s = st->slots; s < slots; s++) slot[s] = (hr_span){0};
-    st->slot = slot;
-    st->slots = slots;
+    const int64_t left = most - st->slots, slots = left < PIECE ? left : PIECE, used = st->slots / PIECE;
+    if (used == st->pieces) {
+        hr_span **piece = hr_realloc(st->piece, (size_t)(2 * used + 1) * sizeof *piece);
+        if (!piece) return shuffle_no_memory(err);
+        st->piece = piece;
+        st->pieces = 2 * used + 1;
+    }
+    if (!(st->piece[used] = hr_calloc((size_t)slots, sizeof **st->piece))) return shuffle_no_memory(err);
+    st->slots += slots;
     return HR_OK;
 }
 
 static hr_status fill_anew(const shuffle_spec *sp, shuffle_state *st, hr_plan *p, hr_error *err)
 {
     while (st->filled < sp->size) {
-        if (st->filled == st->slots) HR_TRY(grow_slots(sp, st, err));
+        if (st->filled == st->slots) HR_TRY(grow_slots(st, sp->size, err));
         hr_span span;
         hr_status got = hr_pull(p, 0, st->slots - st->filled, &span);
         if (got == HR_END) {
@@ -169,7 +179,7 @@ static hr_status fill_anew(const shuffle_spec *sp, shuffle_state *st, hr_plan *p
             break;
         }
         if (got != HR_OK) return got;
-        for (int32_t i = 0; i < span.count; i++) st->slot[st->filled++] = hr_span_share(span, i, 1);
+        for (int32_t i = 0; i < span.count; i++) *shuffle_slot(st, st->filled++) = hr_span_share(span, i, 1);
         hr_span_drop(span);
     }
     return HR_OK;
@@ -185,15 +195,13 @@ static int by_element(const void *a, const void *b)
 
 static hr_status want_elements(const shuffle_spec *sp, shuffle_state *st, hr_error *err)
 {
-    const size_t slots = (size_t)slots_filled(sp, st);
-    int64_t *element = hr_calloc(slots + 1, sizeof *element);
-    st->wanted = hr_calloc(slots + 1, sizeof *st->wanted);
-    st->slot = hr_calloc(slots + 1, sizeof *st->slot);
-    if (!element || !st->wanted || !st->slot) {
+    const int64_t slots = slots_filled(sp, st);
+    int64_t *element = hr_calloc((size_t)slots + 1, sizeof *element);
+    st->wanted = hr_calloc((size_t)slots + 1, sizeof *st->wanted);
+    if (!element || !st->wanted) {
         hr_free(element);
         return shuffle_no_memory(err);
     }
-    st->slots = (int64_t)slots;
     st->wants = held_elements(sp, st, element);
     for (int64_t s = 0; s < st->wants; s++) st->wanted[s] = (wanted){.element = element[s], .slot = s};
     hr_free(element);
@@ -205,7 +213,7 @@ static void shuffle_place(shuffle_state *st, hr_span span, int64_t first)
 {
     for (; st->found < st->wants && st->wanted[st->found].element < first + span.count; st->found++) {
         const wanted *next = &st->wanted[st->found];
-        st->slot[next->slot] = hr_span_share(span, (int32_t)(next->element - first), 1);
+        *shuffle_slot(st, next->slot) = hr_span_share(span, (int32_t)(next->element - first), 1);
     }
     hr_span_drop(span);
 }
@@ -221,6 +229,7 @@ static hr_status input_changed(hr_error *err, const char *has, int64_t elements)
 static hr_status fill_again(const shuffle_spec *sp, shuffle_state *st, hr_plan *p, hr_error *err)
 {
     if (!st->wanted) HR_TRY(want_elements(sp, st, err));
+    while (st->slots < slots_filled(sp, st)) HR_TRY(grow_slots(st, slots_filled(sp, st), err));
     const int64_t end = st->total >= 0 ? st->total : sp->size + st->draws;
     while (hr_pulled(p, 0) < end) {
         hr_span span;
@@ -252,11 +261,12 @@ static int64_t next_slots(const shuffle_state *st, int64_t wanted_draws, int shr
     const int64_t n = wanted_draws < CHUNK ? wanted_draws : CHUNK;
     for (int64_t i = 0; i < n; i++) {
         s[i] = hr_random_below(st->key, (uint64_t)(st->draws + i), st->filled - i * shrinks);
-        __builtin_prefetch(&st->slot[s[i]], 1);
+        __builtin_prefetch(shuffle_slot(st, s[i]), 1);
     }
     /* From files in turn elements come one by one: then the slots of later draws are asked for. */
     for (int64_t i = 0; i < n && n < AHEAD && !shrinks; i++)
-        __builtin_prefetch(&st->slot[hr_random_below(st->key, (uint64_t)(st->draws + AHEAD + i), st->filled)], 1);
+        __builtin_prefetch(shuffle_slot(st, hr_random_below(st->key, (uint64_t)(st->draws + AHEAD + i), st->filled)),
+                           1);
     return n;
 }
 
@@ -268,8 +278,8 @@ static void draw_and_refill(shuffle_state *st, hr_plan *p, hr_span fresh)
         hr_span drawn[CHUNK];
         const int64_t n = next_slots(st, fresh.count - used, 0, s);
         for (int64_t i = 0; i < n; i++) {
-            drawn[i] = st->slot[s[i]];
-            st->slot[s[i]] = hr_span_share(fresh, used++, 1);
+            drawn[i] = *shuffle_slot(st, s[i]);
+            *shuffle_slot(st, s[i]) = hr_span_share(fresh, used++, 1);
         }
         hr_emit_spans(p, drawn, n);
         st->draws += n;
@@ -283,9 +293,9 @@ static void draw_rest(shuffle_state *st, hr_plan *p)
         int64_t s[CHUNK];
         const int64_t left = hr_room(p) < st->filled ? hr_room(p) : st->filled, n = next_slots(st, left, 1, s);
         for (int64_t i = 0; i < n; i++) {
-            hr_emit(p, st->slot[s[i]]);
-            st->slot[s[i]] = st->slot[--st->filled];
-            st->slot[st->filled] = (hr_span){0};
+            hr_emit(p, *shuffle_slot(st, s[i]));
+            *shuffle_slot(st, s[i]) = *shuffle_slot(st, --st->filled);
+            *shuffle_slot(st, st->filled) = (hr_span){0};
         }
         st->draws += n;
     }

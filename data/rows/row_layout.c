@@ -1,5 +1,6 @@
 /* Columns into row layout and back, some rows at a time, so that both stay in the nearest cache. */
 #include "data/rows/row_layout.h"
+#include <stddef.h>
 #include <string.h>
 
 enum {
@@ -48,6 +49,31 @@ HR_KERNELS(4, uint32_t, uint32_t)
 HR_KERNELS(8, uint64_t, uint64_t)
 HR_KERNELS(16, pair, pair)
 
+/* Near views. What they lead to is needed soon. */
+#define HR_NEAR_KERNELS(name, part)                                                                                    \
+    static void put_##name(const char *values, const int32_t *place, int64_t count, char *to, size_t step)             \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < count; i++, to += step) {                                                              \
+            hr_view v;                                                                                                 \
+            memcpy(&v, values + (size_t)place[i] * sizeof v, sizeof v);                                                \
+            const part near[2] = {(part)(uintptr_t)v.data, (part)v.size};                                              \
+            memcpy(to, near, sizeof near);                                                                             \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void get_##name(char *values, const int32_t *place, int64_t count, const char *const *laid, size_t at)      \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            part near[2];                                                                                              \
+            memcpy(near, laid[i] + at, sizeof near);                                                                   \
+            const hr_view v = {laid[i] + near[0], near[1]};                                                            \
+            __builtin_prefetch(v.data);                                                                                \
+            memcpy(values + (size_t)place[i] * sizeof v, &v, sizeof v);                                                \
+        }                                                                                                              \
+    }
+
+HR_NEAR_KERNELS(4_16, uint16_t)
+HR_NEAR_KERNELS(8_16, uint32_t)
+
 typedef struct kernels {
     int width, value;
     put_kernel *put;
@@ -57,9 +83,9 @@ typedef struct kernels {
 static const kernels *kernels_of(const hr__row_slot *slot)
 {
     static const kernels all[] = {
-        {2, 8, put_2_8, get_2_8}, {1, 8, put_1_8, get_1_8}, {4, 8, put_4_8, get_4_8}, {8, 8, put_8, get_8},
-        {4, 4, put_4, get_4},     {2, 4, put_2_4, get_2_4}, {1, 4, put_1_4, get_1_4}, {16, 16, put_16, get_16},
-        {1, 1, put_1, get_1},     {2, 2, put_2, get_2},
+        {2, 8, put_2_8, get_2_8}, {1, 8, put_1_8, get_1_8}, {4, 8, put_4_8, get_4_8},    {8, 8, put_8, get_8},
+        {4, 4, put_4, get_4},     {2, 4, put_2_4, get_2_4}, {1, 4, put_1_4, get_1_4},    {16, 16, put_16, get_16},
+        {1, 1, put_1, get_1},     {2, 2, put_2, get_2},     {4, 16, put_4_16, get_4_16}, {8, 16, put_8_16, get_8_16},
     };
     const kernels *k = all;
     while (k->width != slot->width || k->value != slot->value) k++;
@@ -110,11 +136,29 @@ static void write_field(const hr_columns *rows, int i, const hr__row_layout *for
     }
 }
 
-void hr__some_to_row_layout(const hr_columns *rows, const hr__row_layout *form, int64_t first, int64_t count, char *to)
+/* Part `part` of row `row`'s origin, as one of an array of such numbers. */
+static int32_t origin_place(int64_t row, int part)
+{
+    _Static_assert(offsetof(hr_origin, record) == 4 && offsetof(hr_origin, offset) == 8 && sizeof(hr_origin) == 16,
+                   "an origin is two numbers of 4 bytes and one of 8");
+    return (int32_t)(part < 2 ? 4 * row + part : 2 * row + 1);
+}
+
+static void write_origins(const hr_columns *rows, const hr__row_layout *form, int64_t first, int64_t count, char *to)
 {
     const hr_origin none = hr_origin_of(-1, HR_NO_RECORD, -1);
-    for (int64_t i = 0; i < count && form->origins; i++)
-        memcpy(to + (size_t)i * form->size, rows->origin ? &rows->origin[first + i] : &none, sizeof none);
+    int32_t place[BLOCK];
+    for (int part = 0; part < HR__ORIGIN_PARTS; part++) {
+        const hr__row_slot *slot = &form->origin[part];
+        for (int64_t i = 0; i < count; i++) place[i] = origin_place(rows->origin ? first + i : 0, part);
+        const char *from = (const char *)(rows->origin ? rows->origin : &none);
+        kernels_of(slot)->put(from, place, count, to + slot->at, form->size);
+    }
+}
+
+void hr__some_to_row_layout(const hr_columns *rows, const hr__row_layout *form, int64_t first, int64_t count, char *to)
+{
+    if (form->origins) write_origins(rows, form, first, count, to);
     for (int i = 0; i < form->slots; i++) write_field(rows, i, form, first, count, to);
 }
 
@@ -209,14 +253,14 @@ static some some_of(const hr__laid_rows *set, int64_t first)
     return (some){set->laid + first, set->row + first, left < BLOCK ? left : BLOCK};
 }
 
-static void read_origins(const some *at, bool there, hr_origin *origin)
+static void read_origins(const some *at, const hr__row_layout *form, hr_origin *origin)
 {
-    for (int64_t k = 0; k < at->count; k++) {
-        hr_origin *to = &origin[at->row[k]];
-        if (there)
-            memcpy(to, at->laid[k], sizeof *to);
-        else
-            *to = hr_origin_of(-1, HR_NO_RECORD, -1);
+    int32_t place[BLOCK];
+    for (int64_t k = 0; k < at->count && !form->origins; k++) origin[at->row[k]] = hr_origin_of(-1, HR_NO_RECORD, -1);
+    for (int part = 0; part < HR__ORIGIN_PARTS && form->origins; part++) {
+        const hr__row_slot *slot = &form->origin[part];
+        for (int64_t k = 0; k < at->count; k++) place[k] = origin_place(at->row[k], part);
+        kernels_of(slot)->get((char *)origin, place, at->count, at->laid, slot->at);
     }
 }
 
@@ -231,7 +275,7 @@ void hr__laid_rows_to_columns(const hr__laid_rows *set, int64_t sets, hr_column 
             const some at = next;
             next = some_of(this, first + BLOCK);
             ask_for(&next, form->size);
-            if (origin) read_origins(&at, form->origins, origin);
+            if (origin) read_origins(&at, form, origin);
             for (int i = 0; i < form->slots; i++)
                 read_field(&at, &form->slot[i], hr__laid_rows_have_one(set, sets, i), &column[i]);
         }

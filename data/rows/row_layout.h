@@ -3,7 +3,10 @@
  * by column it is a line for each value, and an id below 32768 takes 2 bytes instead of 8.
  *
  * A layout says where things are in a row, all rows being of one size: the origin if there is one, then counts, then
- * values. Layouts grow: one that serves new rows serves those before as well, so rows of one place soon share one. */
+ * values. Layouts grow: one that serves new rows serves those before as well, so rows of one place soon share one.
+ *
+ * Strings are views of 16 bytes. Where the bytes of a string lie beside its row, the view may be near: how far they are
+ * from the row's start, and their size, in 4 bytes or 8. */
 #ifndef HR_ROW_LAYOUT_H
 #define HR_ROW_LAYOUT_H
 
@@ -18,11 +21,14 @@ typedef struct hr__row_slot {
     bool varies, counted;
 } hr__row_slot;
 
+enum { HR__ORIGIN_PARTS = 3 };
+
 typedef struct hr__row_layout {
     struct hr__row_layout *older;
     uint32_t size; /* of a row */
-    bool origins;  /* each begins with one */
+    bool origins;  /* each begins with one: its file, record and offset are numbers as others are */
     int slots;     /* one a field */
+    hr__row_slot origin[HR__ORIGIN_PARTS];
     hr__row_slot slot[];
 } hr__row_layout;
 
@@ -35,11 +41,14 @@ size_t hr__row_layout_bytes(int fields);
 /* What these rows need, into `form` of that many bytes. False: such rows have no row layout (batches, sparse places,
  * long or uneven lists). */
 bool hr__row_layout_measure(const hr_columns *rows, hr__row_layout *form);
+/* Such rows have views of `width` bytes, 4 or 8. The data of those in their columns is then no pointer, but the distance
+ * from the row's start; this and the size must fit in half of the width. */
+void hr__row_layout_near(hr__row_layout *need, const hr_schema *schema, int width);
 /* The newest layout, or a further one, that serves what `need` does; lives as long as `forms`. NULL: no memory. */
 const hr__row_layout *hr__row_layouts_join(hr__row_layouts *forms, const hr__row_layout *need);
 void hr__row_layouts_clear(hr__row_layouts *forms);
 
-/* Writes `rows`, which the layout serves: form->size bytes each. Strings go as views. */
+/* Writes `rows`, which the layout serves: form->size bytes each. Strings go as views, or near views. */
 void hr__columns_to_row_layout(const hr_columns *rows, const hr__row_layout *form, char *to);
 /* The same of `count` of them, at most HR__LAID_BLOCK. */
 enum { HR__LAID_BLOCK = 64 };

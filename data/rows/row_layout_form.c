@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Longer lists are as near by column; and many of one row's slots would be empty. */
-enum { MAX_VALUES = 8, ALIGN = 4 };
+enum { MAX_VALUES = 8 };
 
 size_t hr__row_layout_bytes(int fields) { return sizeof(hr__row_layout) + (size_t)fields * sizeof(hr__row_slot); }
 
@@ -46,16 +46,44 @@ static bool measure_field(const hr_columns *rows, int i, hr__row_slot *slot)
     return true;
 }
 
+/* Of a whole number with a sign. */
+static uint8_t width_for(int64_t value)
+{
+    const uint64_t bits = (uint64_t)(value < 0 ? ~value : value);
+    return bits <= INT8_MAX ? 1 : bits <= INT16_MAX ? 2 : bits <= INT32_MAX ? 4 : 8;
+}
+
+static void widen_slot(hr__row_slot *slot, uint8_t width)
+{
+    if (slot->width < width) slot->width = width;
+}
+
+/* An unknown record is -1, as a number with a sign. */
+static void measure_origins(const hr_columns *rows, hr__row_slot *slot)
+{
+    for (int i = 0; i < HR__ORIGIN_PARTS; i++) slot[i] = (hr__row_slot){.capacity = 1, .width = 1, .value = 4};
+    slot[HR__ORIGIN_PARTS - 1].value = 8;
+    for (int64_t r = 0; r < rows->rows; r++) {
+        widen_slot(&slot[0], width_for(rows->origin[r].file));
+        widen_slot(&slot[1], width_for((int32_t)rows->origin[r].record));
+        widen_slot(&slot[2], width_for(rows->origin[r].offset));
+    }
+}
+
 static void place_slots(hr__row_layout *form)
 {
-    uint64_t at = form->origins ? sizeof(hr_origin) : 0;
+    uint64_t at = 0;
+    for (int i = 0; i < HR__ORIGIN_PARTS; i++) {
+        form->origin[i].at = (uint32_t)at;
+        at += form->origin[i].width;
+    }
     for (int i = 0; i < form->slots; i++)
         if (form->slot[i].counted) form->slot[i].count_at = (uint32_t)at++;
     for (int i = 0; i < form->slots; i++) {
         form->slot[i].at = (uint32_t)at;
         at += (uint64_t)form->slot[i].capacity * form->slot[i].width;
     }
-    form->size = (uint32_t)((at + ALIGN - 1) & ~(uint64_t)(ALIGN - 1));
+    form->size = (uint32_t)at;
 }
 
 /* False: too many places would be empty, and row layout would be larger than columns. */
@@ -82,8 +110,16 @@ bool hr__row_layout_measure(const hr_columns *rows, hr__row_layout *form)
         fixed += (size_t)form->slot[i].capacity * form->slot[i].value;
         if (fixed > LARGEST) return false;
     }
+    if (form->origins) measure_origins(rows, form->origin);
     place_slots(form);
     return is_even(rows, form);
+}
+
+void hr__row_layout_near(hr__row_layout *need, const hr_schema *schema, int width)
+{
+    for (int i = 0; i < need->slots; i++)
+        if (schema->field[i].dtype == HR_STRING) need->slot[i].width = (uint8_t)width;
+    place_slots(need);
 }
 
 /* ---- growing ---- */
@@ -91,6 +127,7 @@ bool hr__row_layout_measure(const hr_columns *rows, hr__row_layout *form)
 static bool serves(const hr__row_layout *form, const hr__row_layout *need)
 {
     bool does = form->origins || !need->origins;
+    for (int i = 0; i < HR__ORIGIN_PARTS && does; i++) does = form->origin[i].width >= need->origin[i].width;
     for (int i = 0; i < form->slots && does; i++) {
         const hr__row_slot *has = &form->slot[i], *wants = &need->slot[i];
         const bool fits =
@@ -114,6 +151,11 @@ const hr__row_layout *hr__row_layouts_join(hr__row_layouts *forms, const hr__row
         to->counted |= old->counted || to->capacity != old->capacity;
         if (old->capacity > to->capacity) to->capacity = old->capacity;
         if (old->width > to->width) to->width = old->width;
+    }
+    for (int i = 0; newest && newest->origins && i < HR__ORIGIN_PARTS; i++) {
+        const uint8_t width = form->origin[i].width;
+        form->origin[i] = newest->origin[i];
+        widen_slot(&form->origin[i], width);
     }
     form->origins |= newest && newest->origins;
     form->older = newest;

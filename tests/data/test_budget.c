@@ -183,10 +183,23 @@ static void numbers_are_held_no_longer_than_their_rows(void **state)
 static void short_strings_are_held_no_longer_than_their_rows(void **state)
 {
     (void)state;
-    enum { ROWS = 200000, BUFFER = 20000, A_ROW = 400 };
+    enum { ROWS = 200000, BUFFER = 20000, A_ROW = 250 };
     write_growing("short.records", 10, 10, ROWS);
     hr_dataset *ds = hr_batch(hr_shuffle(hr_tfrecord("short.records"), BUFFER), 100);
     assert_holds_no_more(ds, ROWS, MIB + BUFFER * A_ROW, 0);
+}
+
+/* Its bytes, where it was read, and a share of the cell that some rows have together. */
+static void a_short_row_that_waits_takes_little_beside_its_bytes(void **state)
+{
+    (void)state;
+    enum { ROWS = 200000, BUFFER = 190000, A_ROW = 28, BUDGET = MIB + BUFFER * A_ROW };
+    write_growing("short.records", 10, 10, ROWS);
+    hr_dataset *ds = hr_batch(hr_shuffle(hr_tfrecord("short.records"), BUFFER), 100);
+    hr_iterator *it = iterate(ds, (way){.workers = 3, .budget = BUDGET, .unit_rows = 1000});
+    assert_int_equal(drain(it, 0), ROWS);
+    assert_at_most(it->engine.store.peak, BUDGET);
+    hr_iterator_free(it);
 }
 
 /* ---- units of large rows ---- */
@@ -312,6 +325,7 @@ int main(void)
         cmocka_unit_test(strings_of_a_map_are_held_no_longer_than_their_rows),
         cmocka_unit_test(numbers_are_held_no_longer_than_their_rows),
         cmocka_unit_test(short_strings_are_held_no_longer_than_their_rows),
+        cmocka_unit_test(a_short_row_that_waits_takes_little_beside_its_bytes),
         cmocka_unit_test(rows_are_found_large_before_a_unit_has_many),
         cmocka_unit_test(a_unit_of_unbatch_is_as_large_as_its_batches),
         cmocka_unit_test(a_unit_of_large_rows_does_not_wait_for_more),

@@ -170,6 +170,74 @@ static void shuffled_rows_of_many_columns_stay_together(void **state)
     }
 }
 
+/* Mostly short: several share a cell. Some are as long as a cell of short ones, and a few far longer than all of them. */
+static int64_t text_size(int64_t id, int part)
+{
+    if (id % 97 == 0) return 100000 + id;
+    return id % 11 == 0 ? 700 + id % 31 : id % (part ? 4 : 23);
+}
+
+static hr_status make_texts(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    enum { MOST = 1 << 17 };
+    static const char *const name[] = {"first", "second"};
+    (void)call, (void)user;
+    const int64_t id = *(const int64_t *)hr_get_at(in, 0)->data;
+    char *text = hr_malloc(MOST);
+    hr_status st = text ? HR_OK : HR_RESOURCE_EXHAUSTED;
+    *(int64_t *)hr_set(out, "id") = id;
+    for (int part = 0; part < 2 && st == HR_OK; part++) {
+        memset(text, (int)(id % 50 + 70 * part + 1), (size_t)text_size(id, part));
+        st = hr_set_string(out, name[part], text, text_size(id, part));
+    }
+    hr_free(text);
+    return st;
+}
+
+static hr_dataset *with_texts(hr_dataset *ids)
+{
+    static const hr_field field[] = {{.name = "id", .dtype = HR_INT64},
+                                     {.name = "first", .dtype = HR_STRING},
+                                     {.name = "second", .dtype = HR_STRING}};
+    return hr_map(ids, make_texts, NULL, .output = &(hr_schema){.fields = 3, .field = field});
+}
+
+HR_SAMPLE(shuffle_of_texts_of_all_sizes) { return hr_batch(hr_shuffle(with_texts(hr_range(120)), 50), 7); }
+
+static void assert_has_texts(const hr_element *e, int64_t r, bool *seen)
+{
+    const int64_t id = ((const int64_t *)hr_get(e, "id")->data)[r];
+    assert_in_range(id, 0, ROWS - 1);
+    assert_false(seen[id]);
+    seen[id] = true;
+    for (int part = 0; part < 2; part++) {
+        const hr_view text = ((const hr_view *)hr_get(e, part ? "second" : "first")->data)[r];
+        assert_int_equal(text.size, text_size(id, part));
+        for (int64_t i = 0; i < text.size; i++)
+            if (text.data[i] != (char)(id % 50 + 70 * part + 1))
+                fail_msg("text %d of row %d is another's", part, (int)id);
+    }
+}
+
+static void texts_of_all_sizes_come_out_of_a_shuffle_as_they_were(void **state)
+{
+    (void)state;
+    static const int64_t unit_rows[] = {1, 31, 33, 300};
+    for (int i = 0; i < 4; i++) {
+        hr_iterator *it = iterate(hr_batch(hr_shuffle(with_texts(hr_range(ROWS)), 150), 8),
+                                  (way){.workers = i, .unit_rows = unit_rows[i]});
+        const hr_element *e;
+        bool seen[ROWS] = {false};
+        int64_t rows = 0;
+        hr_status st;
+        while ((st = hr_next(it, &e)) == HR_OK)
+            for (int64_t r = 0; r < 8; r++, rows++) assert_has_texts(e, r, seen);
+        assert_status(st, HR_END);
+        assert_int_equal(rows, ROWS);
+        hr_iterator_free(it);
+    }
+}
+
 HR_ARGUMENTS(shuffle, hr_shuffle(hr_range(30), 9, .seed = 3), hr_shuffle(hr_range(30), 8, .seed = 3),
              hr_shuffle(hr_range(30), 9, .seed = 4), hr_shuffle(hr_range(30), 9, .seed = 3, .same_each_epoch = true));
 
@@ -206,6 +274,8 @@ int main(void)
         HR_CONFORMANCE(shuffle_of_wide_rows),
         cmocka_unit_test(shuffled_rows_of_many_columns_stay_together),
         HR_CONFORMANCE(shuffle_of_wide_rows_with_text),
+        HR_CONFORMANCE(shuffle_of_texts_of_all_sizes),
+        cmocka_unit_test(texts_of_all_sizes_come_out_of_a_shuffle_as_they_were),
         HR_CONFORMANCE(shuffle_of_batches),
         cmocka_unit_test(shuffle_gives_every_element_once_and_none_too_early),
         cmocka_unit_test(shuffle_by_one_changes_nothing),

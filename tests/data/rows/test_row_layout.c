@@ -48,7 +48,7 @@ static void fill(table *t, int64_t rows, int64_t limit, int max)
         t->number[r] = (int32_t)(t->id[r] % INT32_MAX);
         t->vector[2 * r] = (double)x, t->vector[2 * r + 1] = (double)r;
         t->text[r] = (hr_view){(const char *)t, r};
-        t->origin[r] = hr_origin_of((int32_t)(r % 3), r / 3, 1000 * r);
+        t->origin[r] = hr_origin_of((int32_t)(r % 3) - 1, r % 5 ? x : HR_NO_RECORD, r % 2 ? x : -1);
         t->list_splits[r + 1] = t->list_splits[r] + (int32_t)(r % (max + 1));
         t->flag_splits[r + 1] = t->flag_splits[r] + 1;
         for (int32_t i = t->list_splits[r]; i < t->list_splits[r + 1]; i++) t->list[i] = x + i;
@@ -114,6 +114,8 @@ static void records_give_back_what_was_written(void **state)
             fill(&want, ROWS, limits[i], max);
             const hr__row_layout *form = form_for(&forms, &want);
             assert_int_equal(form->slot[0].width, 1 << i);
+            assert_int_equal(form->origin[0].width, 1);
+            assert_int_equal(form->origin[2].width, 1 << i);
             char *memory = records_of(&want, form);
             const char *record[ROWS];
             int32_t row[ROWS];
@@ -153,6 +155,39 @@ static void records_of_several_forms_become_columns_together(void **state)
     for (int64_t r = 0; r < ROWS; r++) assert_same_row(&part[r % 2], r / 2, &got, r);
     for (int i = 0; i < 2; i++) hr_free(memory[i]);
     hr__row_layouts_clear(&forms);
+}
+
+/* Each row is followed by the bytes of its string, and then other bytes. */
+static void near_views_lead_to_bytes_beside_their_row(void **state)
+{
+    (void)state;
+    static const size_t steps[] = {400, (1 << 20) + 64};
+    static table want, got;
+    for (int i = 0; i < 2; i++) {
+        const size_t step = steps[i], far = step - ROWS;
+        hr__row_layout *form = hr_malloc(hr__row_layout_bytes(FIELDS));
+        char *memory = hr_calloc(ROWS, step);
+        const char *record[ROWS];
+        int32_t row[ROWS];
+        assert_true(form && memory);
+        fill(&want, ROWS, 1000, 1);
+        assert_true(hr__row_layout_measure(&want.c, form));
+        const uint32_t size = form->size;
+        hr__row_layout_near(form, &schema, 4 << i);
+        assert_int_equal(form->size, size - 16 + (4 << i));
+        for (int32_t r = 0; r < ROWS; r++) want.text[r].data = (const char *)(uintptr_t)far;
+        for (int32_t r = 0; r < ROWS; r++) {
+            record[r] = memory + (size_t)r * step, row[r] = r;
+            hr__some_to_row_layout(&want.c, form, r, 1, memory + (size_t)r * step);
+        }
+        read_all(&(hr__laid_rows){form, record, row, ROWS}, 1, ROWS, &got);
+        for (int64_t r = 0; r < ROWS; r++) {
+            want.text[r].data = record[r] + far;
+            assert_same_row(&want, r, &got, r);
+        }
+        hr_free(memory);
+        hr_free(form);
+    }
 }
 
 static void a_form_serves_those_before_it_as_well(void **state)
@@ -197,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_give_back_what_was_written),
         cmocka_unit_test(records_of_several_forms_become_columns_together),
+        cmocka_unit_test(near_views_lead_to_bytes_beside_their_row),
         cmocka_unit_test(a_form_serves_those_before_it_as_well),
         cmocka_unit_test(rows_of_other_kinds_have_no_form),
     };
