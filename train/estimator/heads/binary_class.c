@@ -32,8 +32,9 @@ static hr_node binary_losses(hr_head_call *c) { return hr_sigmoid_cross_entropy(
 static bool binary_takes(const hr_head *head, double label, char *expected, size_t size)
 {
     (void)head;
+    if (label >= 0 && label <= 1) return true;
     snprintf(expected, size, "0 or 1, or a number between, for a binary classifier");
-    return label >= 0 && label <= 1;
+    return false;
 }
 
 static void label_metrics(const hr_head_call *c)

@@ -22,8 +22,9 @@ static void logistic_metrics(hr_head_call *c) { hr_head_regression_metrics(c, c-
 static bool logistic_takes(const hr_head *head, double label, char *expected, size_t size)
 {
     (void)head;
+    if (label >= 0 && label <= 1) return true;
     snprintf(expected, size, "a probability, from 0 to 1");
-    return label >= 0 && label <= 1;
+    return false;
 }
 
 static void logistic_exports(hr_head_call *c) { hr_head_export_values(c, c->shared[0]); }

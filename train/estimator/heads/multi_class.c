@@ -49,8 +49,9 @@ static hr_node multi_losses(hr_head_call *c)
 
 static bool multi_takes(const hr_head *head, double label, char *expected, size_t size)
 {
+    if (label >= 0 && label < (double)classes_of(head)) return true;
     snprintf(expected, size, "a class from 0 to %lld", (long long)classes_of(head) - 1);
-    return label >= 0 && label < (double)classes_of(head);
+    return false;
 }
 
 static void multi_metrics(hr_head_call *c)

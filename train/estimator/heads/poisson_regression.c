@@ -18,8 +18,9 @@ static void poisson_metrics(hr_head_call *c) { hr_head_regression_metrics(c, c->
 static bool poisson_takes(const hr_head *head, double label, char *expected, size_t size)
 {
     (void)head;
+    if (label >= 0) return true;
     snprintf(expected, size, "a count, 0 or more");
-    return label >= 0;
+    return false;
 }
 
 static void poisson_exports(hr_head_call *c) { hr_head_export_values(c, c->shared[0]); }
