@@ -12,7 +12,6 @@
 #include <uv.h>
 
 enum {
-    MAX_WORKERS = 256,
     TURN = 16,       /* pieces for one client before the next one's turn */
     WATCH_NS = 50000 /* about what a wake-up costs on a virtual machine */
 };
@@ -25,7 +24,7 @@ static struct pool {
     uv_cond_t left;   /* a thread waits here until no worker is in its client */
     hr__client *first;
     hr__waiter *_Atomic waiters; /* changed under the lock */
-    uv_thread_t thread[MAX_WORKERS];
+    uv_thread_t thread[HR__POOL_MAX_WORKERS];
     int started, wanted;
     int cores;    /* that may be used at once */
     double quota; /* of the control group, where it is less than the machine has; 0: it is not */
@@ -51,7 +50,10 @@ static int default_workers(void)
     return given ? workers : pool.cores - 1;
 }
 
-static int within_bounds(int workers) { return workers < 0 ? 0 : workers > MAX_WORKERS ? MAX_WORKERS : workers; }
+static int within_bounds(int workers)
+{
+    return workers < 0 ? 0 : workers > HR__POOL_MAX_WORKERS ? HR__POOL_MAX_WORKERS : workers;
+}
 
 static void make_locks(void)
 {

@@ -11,6 +11,8 @@
 extern "C" {
 #endif
 
+enum { HR__POOL_MAX_WORKERS = 256 };
+
 /* A client owns one of these, zeroed, for as long as it has joined. */
 typedef struct hr__client hr__client;
 struct hr__client {

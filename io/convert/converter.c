@@ -1,6 +1,7 @@
 /* convert runs in rounds. While one batch of pieces is encoded, the next is read and the one before is written, all
- * of it tasks of one parallel loop; between rounds, in order, rows are dealt over the shards. So the files are the
- * same for any number of threads. Shards get their names only when all is done. */
+ * of it tasks of one parallel loop. Rows are dealt over the shards within their piece; between rounds, in order, each
+ * piece learns how many rows come before it. So the files are the same for any number of threads. Shards get their names
+ * only when all is done. */
 #include "base/config.h"
 #include "base/number.h"
 #include "base/pool.h"
@@ -32,6 +33,7 @@ typedef struct converter {
     int64_t dealt[2];     /* rows of a split so far */
     batch *stage[STAGES]; /* being read, encoded, written; NULL: nothing */
     batch memory[STAGES];
+    void *of_thread[HR__POOL_MAX_WORKERS + 1]; /* what the source's format keeps for each */
     hr_convert_result *result;
     int64_t rounded; /* values that float32 rounds, of all fields, and the first of them */
     hr__rounded first;
@@ -189,7 +191,28 @@ static void write_records(const converter *k, hr__convert_piece *piece)
         piece->err = later;
 }
 
-static void encode_piece(const converter *k, hr__convert_piece *piece)
+/* Deals the records out by their numbers in the piece. Which lane then takes which of these lists follows from how many
+ * records are in the pieces before. */
+static void deal_records(const converter *k, hr__convert_piece *piece)
+{
+    piece->dealt[0] = piece->dealt[1] = 0;
+    piece->bytes = 0;
+    for (int i = 0; i < k->lanes.all; i++) piece->head[i] = piece->tail[i] = -1;
+    for (int32_t r = 0; r < piece->records; r++) {
+        hr__convert_record *record = &piece->record[r];
+        const int test = record->test;
+        const int to = test * k->lanes.count[0] + (int)(piece->dealt[test]++ % k->lanes.count[test]);
+        piece->bytes += (int64_t)record->size;
+        record->next = -1;
+        if (piece->tail[to] >= 0)
+            piece->record[piece->tail[to]].next = r;
+        else
+            piece->head[to] = r;
+        piece->tail[to] = r;
+    }
+}
+
+static void encode_piece(converter *k, hr__convert_piece *piece)
 {
     piece->records = piece->dropped = piece->rejected = 0;
     piece->out_used = 0;
@@ -198,21 +221,33 @@ static void encode_piece(const converter *k, hr__convert_piece *piece)
         piece->missing[i] = 0;
         piece->rounded[i].count = 0;
     }
+    piece->memory = &k->of_thread[hr__pool_thread()];
     k->plan.from->encode(&k->plan, piece);
     if (k->plan.to->write) write_records(k, piece);
+    deal_records(k, piece);
 }
 
+static void write_record(const converter *k, hr__lane *lane, const hr__convert_piece *piece,
+                         const hr__convert_record *record)
+{
+    if (k->plan.to->write)
+        hr__lane_write(lane, piece->text.data + record->text, record->text_size);
+    else
+        hr__lane_write(lane, piece->out + record->at, record->size);
+}
+
+/* Row n of a split goes to lane n mod lanes, unless a run before has written it. */
 static void write_lane(const converter *k, hr__lane *lane, const batch *b, int number)
 {
+    const int split = number >= k->lanes.count[0], lanes = k->lanes.count[split];
+    const int64_t own = number - split * k->lanes.count[0];
     for (int i = 0; i < b->count && lane->status == HR_OK; i++) {
         const hr__convert_piece *piece = &b->piece[i];
-        for (int32_t r = piece->head[number]; r >= 0 && lane->status == HR_OK; r = piece->record[r].next) {
-            const hr__convert_record *record = &piece->record[r];
-            if (k->plan.to->write)
-                hr__lane_write(lane, piece->text.data + record->text, record->text_size);
-            else
-                hr__lane_write(lane, piece->out + record->at, record->size);
-        }
+        const int64_t first = (own + lanes - piece->before[split] % lanes) % lanes; /* its first one in the piece */
+        int64_t n = piece->before[split] + first;
+        int32_t r = piece->head[split * k->lanes.count[0] + first];
+        for (; r >= 0 && lane->status == HR_OK; r = piece->record[r].next, n += lanes)
+            if (!hr__lanes_have(&k->lanes, split, n)) write_record(k, lane, piece, &piece->record[r]);
     }
 }
 
@@ -229,23 +264,6 @@ static void run_task(int64_t i, void *user)
     } else {
         write_lane(k, &k->lanes.lane[i - 1 - pieces], k->stage[2], (int)(i - 1 - pieces));
     }
-}
-
-/* Row n of a split goes to lane n mod lanes, unless a run before has written it. */
-static void deal_record(converter *k, hr__convert_piece *piece, int32_t r)
-{
-    hr__convert_record *record = &piece->record[r];
-    const int test = record->test;
-    const int64_t n = k->dealt[test]++;
-    k->result->bytes_out += (int64_t)record->size;
-    record->next = -1;
-    if (hr__lanes_have(&k->lanes, test, n)) return;
-    const int to = test * k->lanes.count[0] + (int)(n % k->lanes.count[test]);
-    if (piece->tail[to] >= 0)
-        piece->record[piece->tail[to]].next = r;
-    else
-        piece->head[to] = r;
-    piece->tail[to] = r;
 }
 
 /* Pieces come in the order of the files: the first one that has any has the first of all. */
@@ -280,9 +298,12 @@ static void tell_rounded(const converter *k)
 static void deal_piece(converter *k, hr__convert_piece *piece)
 {
     hr_convert_result *result = k->result;
-    for (int i = 0; i < k->lanes.all; i++) piece->head[i] = piece->tail[i] = -1;
-    for (int32_t r = 0; r < piece->records; r++) deal_record(k, piece, r);
+    for (int split = 0; split < 2; split++) {
+        piece->before[split] = k->dealt[split];
+        k->dealt[split] += piece->dealt[split];
+    }
     result->rows += piece->rows;
+    result->bytes_out += piece->bytes;
     result->blank += piece->blank;
     result->written += piece->records;
     result->dropped += piece->dropped;
@@ -327,6 +348,20 @@ static hr_status check_budget(const converter *k, const hr_error *last, hr_error
     return hr__policy_budget(k->plan.policy, "convert", k->result->rejected, k->result->rows, last, err);
 }
 
+/* The memory of records that were written goes to those that are encoded next: two batches of them share the caches, not
+ * three. */
+static void pass_memory(batch *written, batch *read)
+{
+    for (int i = 0; written && read && i < read->count; i++) {
+        hr__convert_piece *from = &written->piece[i], *to = &read->piece[i];
+        const hr__convert_piece was = *to;
+        to->out = from->out, to->out_capacity = from->out_capacity;
+        to->record = from->record, to->record_space = from->record_space;
+        from->out = was.out, from->out_capacity = was.out_capacity;
+        from->record = was.record, from->record_space = was.record_space;
+    }
+}
+
 static hr_status converter_run(converter *k, hr_error *err)
 {
     k->stage[0] = &k->memory[0];
@@ -342,6 +377,7 @@ static hr_status converter_run(converter *k, hr_error *err)
         }
         HR_TRY(converter_tell(k, err));
         const bool more = k->stage[0] && !k->stage[0]->last && k->stage[0]->status == HR_OK;
+        pass_memory(k->stage[2], k->stage[0]);
         k->stage[2] = k->stage[1];
         k->stage[1] = k->stage[0];
         k->stage[0] = more ? &k->memory[next] : NULL;
@@ -423,6 +459,8 @@ static void clean_up(converter *k)
     close_input(k);
     hr__lanes_close(&k->lanes);
     hr__policy_free(k->plan.policy);
+    for (int i = 0; i <= HR__POOL_MAX_WORKERS; i++)
+        if (k->of_thread[i]) k->plan.from->memory_free(k->of_thread[i]);
     for (int b = 0; b < STAGES; b++)
         for (int i = 0; i < k->pieces; i++) {
             hr__convert_piece *piece = &k->memory[b].piece[i];

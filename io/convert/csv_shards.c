@@ -22,7 +22,14 @@ typedef struct csv_piece {
     char *text;
     size_t text_capacity;
     hr__csv_block block;
+} csv_piece;
+
+/* The rows of a piece as columns. A thread has one of these and uses it for piece after piece, so that it stays in the
+ * thread's cache. */
+typedef struct csv_table {
     const hr__csv_format *format; /* of the current file */
+    const hr__csv_block *block;
+    hr__convert_piece *piece;
     hr_column *column;
     list_values *list; /* a column each */
     int lists;
@@ -33,8 +40,7 @@ typedef struct csv_piece {
     size_t rejected_capacity;
     struct more_bytes *bytes; /* what the parser asked for */
     int64_t good;             /* rows before the one that ends all; without one, all of them */
-    hr__convert_piece *piece;
-} csv_piece;
+} csv_table;
 
 static bool csv_shards_grow(void *pointer, size_t *capacity, size_t size)
 {
@@ -48,47 +54,40 @@ static bool csv_shards_grow(void *pointer, size_t *capacity, size_t size)
     return p != NULL;
 }
 
-static void free_bytes(csv_piece *own)
+static void free_bytes(csv_table *table)
 {
-    for (struct more_bytes *next; own->bytes; own->bytes = next) {
-        next = own->bytes->next;
-        hr_free(own->bytes);
+    for (struct more_bytes *next; table->bytes; table->bytes = next) {
+        next = table->bytes->next;
+        hr_free(table->bytes);
     }
 }
 
-void hr__csv_piece_free(void *memory)
+void hr__csv_piece_free(void *own)
 {
-    csv_piece *own = memory;
-    if (!own) return;
-    free_bytes(own);
-    for (int c = 0; c < own->lists; c++) hr_free(own->list[c].values);
-    hr_free(own->list);
-    hr_free(own->text);
-    hr_free(own->column);
-    hr_free(own->values);
-    hr_free(own->scratch);
-    hr_free(own->rejected);
-    hr_free(own);
+    csv_piece *piece = own;
+    hr_free(piece->text);
+    hr_free(piece);
 }
 
-static hr_status csv_shards_make(const hr__csv_source *source, hr__convert_piece *piece, hr_error *err)
+void hr__csv_table_free(void *memory)
 {
-    csv_piece *own = piece->own = hr_calloc(1, sizeof *own);
-    if (!own) return hr_no_memory(err, "convert");
-    own->piece = piece;
-    own->column = hr_calloc((size_t)source->format->columns + 1, sizeof *own->column);
-    own->list = hr_calloc((size_t)source->format->columns + 1, sizeof *own->list);
-    own->lists = own->list ? source->format->columns : 0;
-    own->scratch = hr_malloc(hr__csv_scratch_size());
-    return own->column && own->list && own->scratch ? HR_OK : hr_no_memory(err, "convert");
+    csv_table *table = memory;
+    free_bytes(table);
+    for (int c = 0; c < table->lists; c++) hr_free(table->list[c].values);
+    hr_free(table->list);
+    hr_free(table->column);
+    hr_free(table->values);
+    hr_free(table->scratch);
+    hr_free(table->rejected);
+    hr_free(table);
 }
 
 hr_status hr__csv_piece_take(const hr__csv_source *source, hr__convert_piece *piece, const hr__csv_block *block,
                              hr_error *err)
 {
-    if (!piece->own) HR_TRY(csv_shards_make(source, piece, err));
+    if (!piece->own) piece->own = hr_calloc(1, sizeof(csv_piece));
     csv_piece *own = piece->own;
-    if (!csv_shards_grow(&own->text, &own->text_capacity, block->size + PAD))
+    if (!own || !csv_shards_grow(&own->text, &own->text_capacity, block->size + PAD))
         return hr_no_memory(err, "convert: a piece of text");
     memcpy(own->text, block->data, block->size);
     hr__csv_release(source->file);
@@ -103,60 +102,74 @@ hr_status hr__csv_piece_take(const hr__csv_source *source, hr__convert_piece *pi
 
 /* ---- parsing ---- */
 
+/* Gives. NULL: no memory. */
+static csv_table *table_make(const hr__csv_source *source)
+{
+    csv_table *table = hr_calloc(1, sizeof *table);
+    if (!table) return NULL;
+    table->column = hr_calloc((size_t)source->format->columns + 1, sizeof *table->column);
+    table->list = hr_calloc((size_t)source->format->columns + 1, sizeof *table->list);
+    table->lists = table->list ? source->format->columns : 0;
+    table->scratch = hr_malloc(hr__csv_scratch_size());
+    if (table->column && table->list && table->scratch) return table;
+    hr__csv_table_free(table);
+    return NULL;
+}
+
 static void *more_bytes(size_t size, void *user)
 {
-    csv_piece *own = user;
+    csv_table *table = user;
     struct more_bytes *bytes = hr_malloc(sizeof *bytes + size + PAD);
     if (!bytes) return NULL;
-    bytes->next = own->bytes;
-    own->bytes = bytes;
+    bytes->next = table->bytes;
+    table->bytes = bytes;
     return bytes->data;
 }
 
 static bool csv_shards_grow_list(int c, int64_t count, void *user)
 {
-    csv_piece *own = user;
-    list_values *list = &own->list[c];
-    const size_t size = (size_t)count * own->format->column[c].width;
+    csv_table *table = user;
+    list_values *list = &table->list[c];
+    const size_t size = (size_t)count * table->format->column[c].width;
     if (size <= list->capacity) return true;
     void *values = hr_realloc(list->values, 2 * size + PAD);
     if (!values) return false;
     *list = (list_values){values, 2 * size};
-    own->column[c].values = values;
+    table->column[c].values = values;
     return true;
 }
 
 /* A row that the policy skips, or the failure that ends all. */
 static void note_failure(int64_t row, const hr_error *error, void *user)
 {
-    csv_piece *own = user;
-    hr__convert_piece *piece = own->piece;
+    csv_table *table = user;
+    hr__convert_piece *piece = table->piece;
     hr__policy *policy = ((const hr__csv_source *)piece->source)->policy;
     if (piece->status != HR_OK) return;
     piece->err = *error;
     if (!hr__policy_covers(policy, error)) {
         piece->status = error->code;
     } else {
-        const hr_view text = {own->block.data + (error->offset - own->block.offset), error->length};
-        own->rejected[row / 64] |= UINT64_C(1) << row % 64;
+        const hr_view text = {table->block->data + (error->offset - table->block->offset), error->length};
+        table->rejected[row / 64] |= UINT64_C(1) << row % 64;
         piece->rejected++;
         piece->status = hr__policy_take(policy, error, text, &piece->err);
     }
-    if (piece->status != HR_OK) own->good = row;
+    if (piece->status != HR_OK) table->good = row;
 }
 
-static hr_status clear_rejected(const hr__csv_source *source, csv_piece *own, hr_error *err)
+static hr_status clear_rejected(const hr__csv_source *source, csv_table *table, hr_error *err)
 {
-    const size_t size = ((size_t)own->block.rows / 64 + 1) * sizeof *own->rejected;
+    const size_t size = ((size_t)table->block->rows / 64 + 1) * sizeof *table->rejected;
     if (!source->policy) return HR_OK;
-    if (!csv_shards_grow(&own->rejected, &own->rejected_capacity, size)) return hr_no_memory(err, "convert: rows");
-    memset(own->rejected, 0, size);
+    if (!csv_shards_grow(&table->rejected, &table->rejected_capacity, size)) return hr_no_memory(err, "convert: rows");
+    memset(table->rejected, 0, size);
     return HR_OK;
 }
 
-static bool is_rejected(const csv_piece *own, int64_t row)
+static bool is_rejected(const csv_table *table, int64_t row)
 {
-    return own->rejected && own->rejected[row / 64] >> row % 64 & 1;
+    return table->rejected && table->rejected[row / 64] >> row % 64 & 1;
 }
 
 /* Of its values; of lists, of their splits. */
@@ -168,19 +181,19 @@ static size_t column_size(const hr__csv_column *column, size_t rows)
 
 /* A column starts a cache line after the end of the one before, so that columns never lie a multiple of 4096 apart by
  * themselves. */
-static hr_status lay_out_columns(const hr__csv_source *source, csv_piece *own, hr_error *err)
+static hr_status lay_out_columns(const hr__csv_source *source, csv_table *table, hr_error *err)
 {
-    const hr__csv_format *f = own->format = source->format;
-    const size_t rows = (size_t)own->block.rows;
+    const hr__csv_format *f = table->format = source->format;
+    const size_t rows = (size_t)table->block->rows;
     size_t size = 0;
     for (int c = 0; c < f->columns; c++) size += column_size(&f->column[c], rows);
-    if (!csv_shards_grow(&own->values, &own->values_capacity, size)) return hr_no_memory(err, "convert: rows");
+    if (!csv_shards_grow(&table->values, &table->values_capacity, size)) return hr_no_memory(err, "convert: rows");
     size = 0;
     for (int c = 0; c < f->columns; c++) {
-        void *here = own->values + size;
-        own->column[c] = (hr_column){.values = here, .count = own->block.rows};
-        if (f->column[c].separator) own->column[c] = (hr_column){.values = own->list[c].values, .splits = {here}};
-        if (f->column[c].separator) own->column[c].splits[0][0] = 0;
+        void *here = table->values + size;
+        table->column[c] = (hr_column){.values = here, .count = table->block->rows};
+        if (f->column[c].separator) table->column[c] = (hr_column){.values = table->list[c].values, .splits = {here}};
+        if (f->column[c].separator) table->column[c].splits[0][0] = 0;
         size += column_size(&f->column[c], rows);
     }
     return HR_OK;
@@ -188,17 +201,20 @@ static hr_status lay_out_columns(const hr__csv_source *source, csv_piece *own, h
 
 static hr_status csv_shards_parse(const hr__csv_source *source, hr__convert_piece *piece)
 {
-    csv_piece *own = piece->own;
-    hr__csv_sink sink = {
-        .column = own->column, .bytes = more_bytes, .grow = csv_shards_grow_list, .failed = note_failure, .user = own};
+    csv_table *table = *piece->memory;
+    hr__csv_sink sink = {.column = table->column,
+                         .bytes = more_bytes,
+                         .grow = csv_shards_grow_list,
+                         .failed = note_failure,
+                         .user = table};
     sink.rounded = piece->rounded;
-    own->good = 0; /* of what cannot be parsed at all */
-    HR_TRY(lay_out_columns(source, own, &piece->err));
-    HR_TRY(clear_rejected(source, own, &piece->err));
-    own->good = own->block.rows;
+    table->good = 0; /* of what cannot be parsed at all */
+    HR_TRY(lay_out_columns(source, table, &piece->err));
+    HR_TRY(clear_rejected(source, table, &piece->err));
+    table->good = table->block->rows;
     const hr_status st =
-        hr__csv_parse(source->format, source->layout, source->path, &own->block, own->scratch, &sink, &piece->err);
-    if (st != HR_OK) own->good = 0;
+        hr__csv_parse(source->format, source->layout, source->path, table->block, table->scratch, &sink, &piece->err);
+    if (st != HR_OK) table->good = 0;
     return st != HR_OK ? st : piece->status;
 }
 
@@ -210,10 +226,10 @@ static bool csv_shards_is_there(const hr_column *column, int64_t row)
     return !column->present || column->present[row / 64] >> row % 64 & 1;
 }
 
-static bool is_dropped(const hr__csv_source *source, const csv_piece *own, int64_t row)
+static bool is_dropped(const hr__csv_source *source, const csv_table *table, int64_t row)
 {
     for (int c = 0; c < source->format->columns; c++)
-        if (source->require[c] && !csv_shards_is_there(&own->column[c], row)) return true;
+        if (source->require[c] && !csv_shards_is_there(&table->column[c], row)) return true;
     return false;
 }
 
@@ -222,7 +238,7 @@ static hr_status find_split(const hr__convert_plan *plan, hr__convert_piece *pie
     const hr__csv_source *source = piece->source;
     *test = false;
     if (source->split < 0) return HR_OK;
-    const hr_column *column = &((csv_piece *)piece->own)->column[source->split];
+    const hr_column *column = &((const csv_table *)*piece->memory)->column[source->split];
     const int64_t at = column->splits[0] ? column->splits[0][row] : row;
     const bool several = column->splits[0] && column->splits[0][row + 1] - at > 1;
     if (several || !csv_shards_is_there(column, row)) return hr__convert_no_split(plan->opts, source->path, piece, row);
@@ -232,29 +248,30 @@ static hr_status find_split(const hr__convert_plan *plan, hr__convert_piece *pie
 
 static void csv_shards_frame(const hr__csv_source *source, hr__convert_piece *piece, int64_t row, bool test)
 {
-    const csv_piece *own = piece->own;
+    const csv_table *table = *piece->memory;
     char *data = hr__piece_data(piece);
-    hr__piece_add(piece, row, (size_t)(hr__write_row(source->writer, own->column, row, data) - data), test);
+    hr__piece_add(piece, row, (size_t)(hr__write_row(source->writer, table->column, row, data) - data), test);
 }
 
 static hr_status csv_shards_encode(const hr__convert_plan *plan, hr__convert_piece *piece)
 {
     const hr__csv_source *source = piece->source;
-    const csv_piece *own = piece->own;
-    const size_t rows = (size_t)(own->block.rows - piece->rejected);
-    const size_t bytes = source->format->lists ? LIST_BYTES * own->block.size : own->block.size;
+    const csv_table *table = *piece->memory;
+    const size_t rows = (size_t)(table->block->rows - piece->rejected);
+    const size_t bytes = source->format->lists ? LIST_BYTES * table->block->size : table->block->size;
     const size_t capacity = rows * (hr__row_writer_capacity(source->writer) + HR__RECORD_FRAME) + bytes;
     HR_TRY(hr__piece_reserve(piece, capacity, rows, &piece->err));
-    for (int64_t r = 0; r < own->good; r++) {
+    for (int64_t r = 0; r < table->good; r++) {
         bool test;
-        if (is_rejected(own, r)) continue;
-        if (is_dropped(source, own, r)) {
+        if (is_rejected(table, r)) continue;
+        if (is_dropped(source, table, r)) {
             piece->dropped++;
             continue;
         }
         HR_TRY(find_split(plan, piece, r, &test));
         csv_shards_frame(source, piece, r, test);
-        for (int c = 0; c < source->format->columns; c++) piece->missing[c] += !csv_shards_is_there(&own->column[c], r);
+        for (int c = 0; c < source->format->columns; c++)
+            piece->missing[c] += !csv_shards_is_there(&table->column[c], r);
     }
     return HR_OK;
 }
@@ -271,9 +288,17 @@ static void free_long_text(csv_piece *own)
 
 void hr__csv_piece_encode(const hr__convert_plan *plan, hr__convert_piece *piece)
 {
+    if (!*piece->memory) *piece->memory = table_make(piece->source);
+    csv_table *table = *piece->memory;
+    if (!table) {
+        piece->status = hr_no_memory(&piece->err, "convert");
+        return;
+    }
+    table->piece = piece;
+    table->block = &((const csv_piece *)piece->own)->block;
     const hr_status parsed = csv_shards_parse(piece->source, piece);
     const hr_status encoded = csv_shards_encode(plan, piece); /* where parsing failed, the rows before */
     piece->status = encoded == HR_OK ? parsed : encoded;
-    free_bytes(piece->own);
+    free_bytes(table);
     free_long_text(piece->own);
 }

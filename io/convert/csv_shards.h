@@ -30,5 +30,6 @@ hr_status hr__csv_piece_take(const hr__csv_source *source, hr__convert_piece *pi
                              hr_error *err);
 void hr__csv_piece_encode(const hr__convert_plan *plan, hr__convert_piece *piece);
 void hr__csv_piece_free(void *own);
+void hr__csv_table_free(void *memory);
 
 #endif

@@ -36,8 +36,9 @@ typedef struct hr__convert_record {
 /* Some rows of one file on their way: read in order, encoded on any thread, written in order. Its memory is used again
  * and again. */
 typedef struct hr__convert_piece {
-    void *source; /* what it was read from */
-    void *own;    /* what the source's format keeps in a piece */
+    void *source;  /* what it was read from */
+    void *own;     /* what the source's format keeps in a piece */
+    void **memory; /* what it keeps for the thread that encodes, from piece to piece; NULL at first */
     int64_t first, rows, blank;
     char *out; /* framed records */
     size_t out_capacity, out_used;
@@ -46,9 +47,11 @@ typedef struct hr__convert_piece {
     hr__convert_record *record;
     size_t record_space;
     int64_t records, dropped, rejected;
-    int64_t *missing;     /* a field of the schema */
-    hr__rounded *rounded; /* the same; NULL: they are not counted */
-    int32_t *head, *tail; /* a lane: its records here */
+    int64_t *missing;            /* a field of the schema */
+    hr__rounded *rounded;        /* the same; NULL: they are not counted */
+    int32_t *head, *tail;        /* of each number modulo the lanes of a split: its records here */
+    int64_t dealt[2], before[2]; /* of each split: records here; in the pieces before */
+    int64_t bytes;               /* of the records */
     hr_status status;
     hr_error err; /* also of the row that was rejected last */
 } hr__convert_piece;
@@ -71,6 +74,7 @@ struct hr__format {
     int64_t (*damaged)(const void *source); /* records that were skipped below; NULL: there are none such */
     void (*close)(void *source);
     void (*piece_free)(void *own);
+    void (*memory_free)(void *memory); /* NULL: it has none */
     /* Adds how many rows the file has to *count; looks no further into them than that takes. */
     hr_status (*count)(const char *path, const hr_convert_opts *how, int64_t *count, hr_error *err);
 

@@ -232,6 +232,7 @@ const hr__format hr__format_csv = {
     .close = csv_close_source,
     .count = count_rows,
     .piece_free = hr__csv_piece_free,
+    .memory_free = hr__csv_table_free,
     .writer_new = new_writer,
     .write = write_row,
     .writer_free = csv_free_writer,

@@ -7,6 +7,7 @@ struct hr_row_reader {
     hr__convert_plan plan;
     void *source;
     hr__convert_piece piece;
+    void *memory; /* of the piece */
     int64_t next; /* in the piece */
     hr_status end;
 };
@@ -60,6 +61,7 @@ void hr_row_reader_free(hr_row_reader *r)
     if (!r) return;
     if (r->source) r->plan.from->close(r->source);
     if (r->piece.own) r->plan.from->piece_free(r->piece.own);
+    if (r->memory) r->plan.from->memory_free(r->memory);
     hr_free(r->piece.out);
     hr_free(r->piece.record);
     hr_free(r->piece.missing);
@@ -72,6 +74,7 @@ static hr_status next_piece(hr_row_reader *r, hr_error *err)
     hr__convert_piece *piece = &r->piece;
     HR_TRY(r->plan.from->read(r->source, piece, err));
     piece->source = r->source;
+    piece->memory = &r->memory;
     piece->records = 0;
     piece->out_used = 0;
     piece->status = HR_OK;

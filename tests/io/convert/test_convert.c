@@ -1,4 +1,5 @@
 /* convert: rows into shards, the same for any number of threads; nothing left behind when it fails. */
+#include "io/convert/format.h"
 #include "io/schema/schema.h"
 #include "tests/io/faults.h"
 #include "tests/io/conversion.h"
@@ -168,6 +169,49 @@ static void files_are_the_same_for_any_number_of_threads(void **state)
     remove_folder("out");
 }
 
+/* What was written has the rows of both files in turn, in whichever pieces they were encoded. */
+static void rows_are_dealt_in_turn_across_pieces(void **state)
+{
+    (void)state;
+    enum { SHARDS = 7 };
+    static char *input[] = {"in.csv", "in.csv"};
+    write_many();
+    for (int threads = 0; threads < 3; threads++) {
+        hr_record_reader *reader[2][SHARDS];
+        int64_t dealt[2] = {0};
+        hr_convert_result r;
+        hr_error err;
+        conversion o = options();
+        hr_set_threads(threads);
+        o.inputs = (hr_file_list){input, 2};
+        o.opts.shards = SHARDS, o.opts.split_column = "row", o.opts.split_folds = 5;
+        assert_ok(run_conversion(&o, &r, &err), &err);
+        int64_t bytes = 0;
+        for (int f = 0; f < 2 * SHARDS; f++) {
+            char path[64];
+            sprintf(path, "out/%s-%05d-of-%05d.tfrecord", f < SHARDS ? "train" : "test", f % SHARDS, SHARDS);
+            open_reader(path, &reader[f / SHARDS][f % SHARDS]);
+            bytes += hr_path_size(path);
+        }
+        for (int64_t n = 0; n < 2 * MANY; n++) {
+            const int64_t i = n % MANY;
+            const int test = hr__convert_is_test(&o.opts, i);
+            next_is(reader[test][dealt[test]++ % SHARDS], i, HR_I64(i % 2), HR_F32((float)i + 0.25f),
+                    i % 7 ? "plain" : "quoted\n\"two\"");
+        }
+        assert_int_equal(r.written, dealt[0] + dealt[1]);
+        assert_int_equal(r.written_test, dealt[1]);
+        for (int f = 0; f < 2 * SHARDS; f++) {
+            hr_view record;
+            assert_status(hr_record_read(reader[f / SHARDS][f % SHARDS], &record, &err), HR_END);
+            hr_record_reader_free(reader[f / SHARDS][f % SHARDS]);
+        }
+        assert_int_equal(r.bytes_out, bytes);
+        hr_convert_result_clear(&r);
+    }
+    remove_folder("out");
+}
+
 static bool stop_later(const hr_progress *p, void *user)
 {
     (void)user;
@@ -311,6 +355,7 @@ int main(void)
         cmocka_unit_test(rows_become_examples_without_their_missing_fields),
         cmocka_unit_test(rows_are_split_by_hash_and_dealt_in_order_and_dropped_without_a_required_field),
         cmocka_unit_test(files_are_the_same_for_any_number_of_threads),
+        cmocka_unit_test(rows_are_dealt_in_turn_across_pieces),
         cmocka_unit_test(a_failure_leaves_nothing_behind),
         cmocka_unit_test(a_full_disk_leaves_nothing_behind),
         cmocka_unit_test(shards_of_another_conversion_are_refused),
