@@ -114,6 +114,89 @@ static void an_error_on_any_thread_ends_the_run_and_is_told(void **state)
     hr_graph_free(g);
 }
 
+/* ---- pieces of kernels ---- */
+
+static atomic_int gathering, pieces_begun, pieces_met, on_worker;
+
+/* Ends on the caller's thread once the other node runs, which then is on the worker. */
+static hr_status stay_compute(hr_kernel *k, hr_error *err)
+{
+    enum { PATIENCE_MS = 20000 };
+    hr_tensor *out;
+    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
+    *(float *)out->data = 0;
+    for (int ms = 0; ms < PATIENCE_MS && atomic_load(&gathering) == 0; ms++) uv_sleep(1);
+    return HR_OK;
+}
+
+static const hr_graph_op stay = {
+    .head = HR_GRAPH_OP_HEAD,
+    .name = "Test>Stay",
+    .inputs = "",
+    .outputs = "y:float",
+    .traits = HR_STATEFUL,
+    .shape = hr_infer_scalar,
+    .compute = stay_compute,
+};
+
+static void wait_for_the_other_piece(int64_t first, int64_t last, void *user)
+{
+    enum { PATIENCE_MS = 20000 };
+    (void)user;
+    for (int64_t i = first; i < last; i++) {
+        atomic_fetch_add(&pieces_begun, 1);
+        for (int ms = 0; ms < PATIENCE_MS && atomic_load(&pieces_begun) < 2; ms++) uv_sleep(1);
+        atomic_fetch_add(&pieces_met, atomic_load(&pieces_begun) == 2);
+    }
+}
+
+static hr_status gather_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
+    *(float *)out->data = 0;
+    atomic_fetch_add(&on_worker, hr__pool_thread() != 0);
+    atomic_store(&gathering, 1);
+    hr_kernel_parallel(k, 2, 1e6, wait_for_the_other_piece, NULL);
+    return HR_OK;
+}
+
+static const hr_graph_op gather = {
+    .head = HR_GRAPH_OP_HEAD,
+    .name = "Test>Gather",
+    .inputs = "",
+    .outputs = "y:float",
+    .traits = HR_STATEFUL,
+    .shape = hr_infer_scalar,
+    .compute = gather_compute,
+};
+
+/* With one worker, which runs the kernel: a thread alone would wait for the other piece until patience ends. */
+static void the_caller_helps_with_a_kernel_that_a_worker_runs(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_set_threads(1);
+    hr_graph *g = hr_graph_new();
+    hr_graph_use(g, &stay);
+    hr_graph_use(g, &gather);
+    const hr_node fetch[] = {hr_target(hr_new_node(g, "Test>Stay", .input_count = 0)),
+                             hr_target(hr_new_node(g, "Test>Gather", .input_count = 0))};
+    hr_session *s = hr_session_new(g);
+    s->always_parallel = true;
+    atomic_store(&on_worker, 0);
+    for (int i = 0; i < 20; i++) {
+        atomic_store(&gathering, 0);
+        atomic_store(&pieces_begun, 0);
+        atomic_store(&pieces_met, 0);
+        assert_ok(hr_session_run(s, NULL, 0, fetch, 2, NULL, &err), &err);
+        assert_int_equal(atomic_load(&pieces_met), 2);
+    }
+    assert_more(atomic_load(&on_worker), 0);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
 static atomic_int spinning, counted;
 
 static void cancel_when_spinning(void *session)
@@ -372,6 +455,7 @@ static void sessions_share_variables_where_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_caller_helps_with_a_kernel_that_a_worker_runs), /* before there are more workers */
         cmocka_unit_test(results_are_the_same_bits_for_any_number_of_workers),
         cmocka_unit_test(a_wide_graph_runs_on_all_workers),
         cmocka_unit_test(an_error_on_any_thread_ends_the_run_and_is_told),
