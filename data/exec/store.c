@@ -17,10 +17,7 @@ enum {
 bool hr__store_open(store *s, size_t limit)
 {
     *s = (store){.next_slab = FIRST_SLAB, .limit = limit};
-    if (uv_mutex_init(&s->lock) != 0) return false;
-    s->cells = hr_calloc(CELL_STEPS + 1, sizeof *s->cells);
-    if (!s->cells) uv_mutex_destroy(&s->lock);
-    return s->cells != NULL;
+    return uv_mutex_init(&s->lock) == 0;
 }
 
 static void free_chain(block *b)
@@ -36,7 +33,7 @@ void hr__store_close(store *s)
 {
     for (int i = 0; i < BLOCK_CLASSES; i++) free_chain(s->free[i]);
     free_chain(s->slabs);
-    for (int i = 0; i <= CELL_STEPS; i++) hr_free(s->cells[i].cell);
+    for (int i = 0; i <= CELL_STEPS && s->cells; i++) hr_free(s->cells[i].cell);
     hr_free(s->cells);
     uv_mutex_destroy(&s->lock);
 }
@@ -287,12 +284,20 @@ static bool long_cells(store *s, cell *cells, const size_t *sizes, int64_t count
     return true;
 }
 
+/* Half of what an iterator would take before its first row, and many have no row that waits. */
+static bool has_cell_stacks(store *s)
+{
+    if (!s->cells) s->cells = hr_calloc(CELL_STEPS + 1, sizeof *s->cells);
+    return s->cells != NULL;
+}
+
 bool hr__store_cells(store *s, cell *cells, const size_t *sizes, int64_t count, size_t *bytes)
 {
     int64_t got = 0, longer = 0;
     *bytes = 0;
     uv_mutex_lock(&s->lock);
-    for (; got < count; got++) {
+    const bool has_stacks = has_cell_stacks(s);
+    for (; has_stacks && got < count; got++) {
         const uint32_t steps = steps_of(sizes[got]);
         cells[got] = (cell){.steps = may_have_cell(s, steps) ? steps : 0};
         longer += cells[got].steps == 0;

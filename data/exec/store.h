@@ -36,7 +36,7 @@ typedef struct store {
     uv_mutex_t lock;
     block *free[BLOCK_CLASSES];
     uint64_t taken[BLOCK_CLASSES], takes; /* when a block of each class was taken last, in blocks taken */
-    cell_stack *cells;                    /* one for each number of steps */
+    cell_stack *cells;                    /* one for each number of steps; NULL: no cell was asked for */
     block *slabs;                         /* what cells are cut from */
     char *slab_at;
     size_t slab_left, next_slab;

@@ -265,6 +265,22 @@ static void what_small_rows_leave_behind_is_given_back(void **state)
     assert_takes_no_more(100, 4000, 20000, 300, 4 * MIB);
 }
 
+/* ---- before the first row ---- */
+
+/* What a row needs comes with it: here the cells that rows of a shuffle wait in. */
+static void many_iterators_take_little_before_their_first_row(void **state)
+{
+    (void)state;
+    enum { ITERATORS = 100, EACH = 40 << 10 };
+    hr_iterator *it[ITERATORS];
+    hr_dataset *ds = hr_batch(hr_shuffle(side_by_side(3), 1000), 32);
+    watch_memory();
+    for (int i = 0; i < ITERATORS; i++) it[i] = iterate(hr_dataset_ref(ds), (way){.workers = 0});
+    assert_at_most(most_memory(), ITERATORS * EACH);
+    for (int i = 0; i < ITERATORS; i++) hr_iterator_free(it[i]);
+    hr_dataset_unref(ds);
+}
+
 /* ---- windows ---- */
 
 static stage *find_stage(hr_iterator *it, const char *name)
@@ -331,6 +347,7 @@ int main(void)
         cmocka_unit_test(a_unit_of_large_rows_does_not_wait_for_more),
         cmocka_unit_test(what_large_rows_leave_behind_is_given_back),
         cmocka_unit_test(what_small_rows_leave_behind_is_given_back),
+        cmocka_unit_test(many_iterators_take_little_before_their_first_row),
         cmocka_unit_test(a_window_grows_when_what_was_full_is_found_empty),
         cmocka_unit_test(a_window_that_was_asked_for_stays),
     };
