@@ -148,8 +148,9 @@ HR_API hr_iterator *hr_iterate_changed(hr_dataset *ds, hr_change_number_fn *chan
                                        const hr_iterate_opts *opts);
 
 /* How often something was skipped, repaired, replaced by a default or ignored; "index.made_us": microseconds that
- * passes over files without a valid index took. A list that ends with what == NULL,
- * borrowed until the next call. */
+ * passes over files without a valid index took. What threads have met so far counts, and they read ahead: before the
+ * end of the pipeline also what lies after the element that was delivered last, in later files or under hr_repeat in the
+ * next epoch, and what the consumer may never reach. A list that ends with what == NULL, borrowed until the next call. */
 typedef struct hr_report_line {
     const char *what;
     int64_t count;
