@@ -42,7 +42,8 @@ typedef enum hr_op_traits {
     HR_SEES_ROWS = 128,        /* with HR_GROUPS_ROWS: plan reads rows by hr_plan_element: group_by_window */
     HR_MOVES_SPANS = 256,      /* plan never reads rows, only their number, so they need not be materialized: take */
     HR_KNOWS_ITS_PLACE = 512,  /* the inputs that plan opens are not part of its position: a restored one opens others,
-                                  by its saved numbers: tfrecord, which opens parts of files */
+                                  by its saved numbers: tfrecord, which opens parts of files. They may have other
+                                  components if their spans are never emitted: csv, whose inputs give bytes */
 } hr_op_traits;
 
 /* The range of a saved number. A saved state may have been changed: the engine refuses a number out of its range. A
@@ -291,6 +292,9 @@ HR_API hr_columns *hr_unit_rows(hr_plan *p, int64_t capacity);
 /* Bytes that live as long as the rows (64 readable bytes follow), so that strings may point into them. NULL: no
  * memory. */
 HR_API void *hr_unit_bytes(hr_plan *p, size_t size);
+/* The unit's rows hold a span as long as their strings are needed, which may point into it: gives the span away. It may
+ * be of an input that has other components, which HR_KNOWS_ITS_PLACE allows. */
+HR_API void hr_unit_holds(hr_plan *p, hr_span span);
 /* How many bytes a source should put into a unit. */
 HR_API size_t hr_unit_size(const hr_plan *p);
 HR_API int32_t hr_file_number(hr_plan *p, const char *name); /* for hr_origin, within this iterator; -1: no memory */

@@ -140,4 +140,14 @@ void *hr_unit_bytes(hr_plan *p, size_t size)
     return hr__rows_bytes(r, size);
 }
 
+void hr_unit_holds(hr_plan *p, hr_span span)
+{
+    rows *r = p->filling;
+    if (r && !r->parts) r->parts = hr__parts_new(p->stage->returns);
+    if (r && r->parts && hr__parts_add(r->parts, span)) return;
+    p->lost = true;
+    hr__plan_node_no_memory(p);
+    hr_span_drop(span);
+}
+
 size_t hr_unit_size(const hr_plan *p) { return p->stage->engine->unit_size; }

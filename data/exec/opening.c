@@ -83,7 +83,7 @@ static bool check_opened(hr_plan *p, const input *in, const hr_dataset *ds, hr_e
 {
     if (ds->error.code)
         *err = ds->error;
-    else if (!hr_schema_equal(&ds->out.schema, &p->ds->out.schema))
+    else if (!(p->ds->op->traits & HR_KNOWS_ITS_PLACE) && !hr_schema_equal(&ds->out.schema, &p->ds->out.schema))
         hr_fail(err, HR_INVALID_ARGUMENT, "input.schema",
                 "%s: dataset %" PRId64 " has other components than the first one; make the function give one schema",
                 p->ds->op->name, in->number);

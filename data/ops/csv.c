@@ -1,9 +1,12 @@
 /* csv: the rows of CSV files, one file after another.
  *
  * plan reads a piece of a file and cuts it after the last whole row, quotes considered; it counts rows and lines, and
- * looks at no field. work finds the fields and converts them. A row that is wrong is found by work, and named with its
- * line. No unit spans two files: each has its own header, and so its own order of columns. */
+ * looks at no field. Of a list of files, where there are threads for it, a stage of its own reads pieces ahead and
+ * finds the rows in them (csv_ahead.h); plan then takes these, and keeps its place. work finds the fields and converts
+ * them. A row that is wrong is found by work, and named with its line. No unit spans two files: each has its own
+ * header, and so its own order of columns. */
 #include "data/sources/byte_source.h"
+#include "data/sources/csv_ahead.h"
 #include "data/sources/csv_source.h"
 #include "data/damaged_rows.h"
 #include "io/convert/csv_shards.h"
@@ -32,10 +35,15 @@ typedef struct csv_state {
     hr__csv_file *in;      /* the current file; NULL: to be opened */
     int32_t number;        /* its, for the rows' origin */
     int64_t average;       /* bytes a row, lately */
+    csv_ahead ahead;
 } csv_state;
 
+enum { MOST_BLOCKS = 4 };
+
 typedef struct csv_unit {
-    hr__csv_block block;
+    hr__csv_block block[MOST_BLOCKS]; /* one after the other */
+    int blocks;
+    int64_t rows; /* of all blocks */
     hr__csv_layout layout;
     const char *path;
     int32_t number;
@@ -128,6 +136,7 @@ static hr_status csv_open(const void *spec, void *state, hr_plan *p, hr_error *e
     hr_status status = source_files_open(&st->files, "csv", sp->pattern, sp->literal, p, err);
     st->list = st->files.identity;
     st->format = in_mode(sp->format, hr_plan_tf_compat(p));
+    if (!sp->literal) hr__csv_ahead_open(&st->ahead, &st->format, p);
     if (status != HR_OK || !st->format.tf_compat || !st->format.refused) return status;
     if (err) *err = *st->format.refused;
     return st->format.refused->code;
@@ -143,6 +152,7 @@ static hr_status csv_load(const void *spec, void *state, hr_token_reader *token,
 static void csv_close(void *state)
 {
     csv_state *st = state;
+    hr__csv_ahead_close(&st->ahead);
     hr__csv_close(st->in);
     hr_file_list_clear(&st->files.list);
 }
@@ -159,7 +169,8 @@ static hr_status csv_open_file(csv_state *st, hr_plan *p, hr_error *err)
     st->format.wake = hr_plan_wake(p);
     HR_TRY(hr__csv_open(&st->format, path, &st->in, err));
     if (hr__csv_lacks_header(st->in)) hr_log_message(HR_WARNING, "%s: an empty file: expected a header", path);
-    return st->line == 0 ? HR_OK : hr__csv_seek(st->in, st->offset, st->line, st->record, err);
+    if (st->line == 0) hr__csv_tell(st->in, &st->offset, &st->line, &st->record);
+    return HR_OK;
 }
 
 static void next_file(csv_state *st)
@@ -170,9 +181,8 @@ static void next_file(csv_state *st)
     st->record = st->line = st->offset = 0;
 }
 
-/* What work needs of the block lives as long as the unit's rows: the bytes, the layout, the file's name. */
-static hr_status fill_unit(const csv_state *st, hr_plan *p, const hr__csv_block *block, hr_columns *rows,
-                           csv_unit *unit, hr_error *err)
+/* What work needs of the blocks lives as long as the unit's rows: the bytes, the layout, the file's name. */
+static hr_status fill_unit(const csv_state *st, hr_plan *p, hr_columns *rows, csv_unit *unit, hr_error *err)
 {
     const hr__csv_layout *layout = hr__csv_file_layout(st->in);
     const char *path = st->files.list.path[st->file];
@@ -182,36 +192,65 @@ static hr_status fill_unit(const csv_state *st, hr_plan *p, const hr__csv_block 
     if (!copy) return hr_no_memory(err, "csv: a unit of rows");
     memcpy(copy, path, name);
     if (places > 0) memcpy(place, layout->place, places);
-    *unit = (csv_unit){.block = *block,
-                       .layout = *layout,
-                       .path = copy,
-                       .number = st->number,
-                       .blank = unit->blank,
-                       .comments = unit->comments};
+    unit->layout = *layout;
+    unit->path = copy;
+    unit->number = st->number;
     unit->layout.place = place;
     unit->layout.column_at = place + st->format.columns;
-    rows->rows = block->rows;
+    rows->rows = unit->rows;
     return HR_OK;
 }
 
 /* Bytes a row; at first a guess. */
 static int64_t average_row(const csv_state *st) { return st->average ? st->average : 8 * (st->format.columns + 1); }
 
-/* The capacity of a unit: the rows that it still takes, but not many more than a piece of the file can hold. */
+/* The capacity of a unit: about the rows that a piece of the file holds, or whole batches of them. */
 static int64_t rows_for(const csv_state *st, const hr_plan *p)
 {
-    const int64_t whole = (int64_t)hr_unit_size(p) / average_row(st), max = whole + whole / 4 + 64;
-    return hr_room(p) < max ? hr_room(p) : max;
+    return hr_room_for(p, (int64_t)hr_unit_size(p) / average_row(st) + 1);
 }
 
-/* How many bytes to read for `capacity` rows: less than a whole piece if that is enough. */
-static size_t piece_for(const csv_state *st, const hr_plan *p, int64_t capacity)
+/* How many bytes to read for `capacity` rows, which may be somewhat longer than the last ones. */
+static size_t piece_for(const csv_state *st, int64_t capacity)
 {
-    const size_t whole = hr_unit_size(p);
-    const int64_t average = average_row(st);
-    const size_t wanted = (size_t)(capacity < (int64_t)whole / average ? (capacity + 1) * average : (int64_t)whole);
-    return wanted < whole ? wanted : whole;
+    return (size_t)((capacity + capacity / 32 + 1) * average_row(st));
 }
+
+/* The block's rows are part of the unit; the operator stands after them. */
+static void add_block(csv_state *st, const hr__csv_block *block, csv_unit *unit)
+{
+    unit->block[unit->blocks++] = *block;
+    unit->blank += block->blank;
+    unit->comments += block->comments;
+    unit->rows += block->rows;
+    st->average = (int64_t)block->size / block->rows + 1;
+}
+
+/* ---- plan: pieces that were read ahead ---- */
+
+/* Rows that come next were found in one. */
+static hr_status find_ahead(csv_state *st, hr_plan *p)
+{
+    if (!hr__csv_is_plain(st->in)) return HR_END;
+    return hr__csv_ahead_find(&st->ahead, &st->format, hr__csv_file_layout(st->in), p, &st->files.list, st->file,
+                              st->offset);
+}
+
+static void take_ahead(csv_state *st, hr_plan *p, int64_t capacity, csv_unit *unit)
+{
+    do {
+        hr__csv_block block;
+        const int64_t lines = hr__csv_ahead_take(&st->ahead, p, capacity - unit->rows, &block);
+        block.line = st->line;
+        block.record = st->record;
+        add_block(st, &block, unit);
+        st->offset += (int64_t)block.size;
+        st->line += lines;
+        st->record += block.rows;
+    } while (unit->rows < capacity && unit->blocks < MOST_BLOCKS && find_ahead(st, p) == HR_OK);
+}
+
+/* ---- plan: reading in turn ---- */
 
 /* A copy of what the file's window holds lives as long as the unit's rows. */
 static hr_status read_stream(csv_state *st, hr_plan *p, int64_t capacity, hr__csv_block *block, hr_error *err)
@@ -231,49 +270,67 @@ static hr_status read_stream(csv_state *st, hr_plan *p, int64_t capacity, hr__cs
 static hr_status read_plain(csv_state *st, hr_plan *p, int64_t capacity, char **bytes, size_t *size,
                             hr__csv_block *block, hr_error *err)
 {
-    int64_t offset, line, record;
     if (!*bytes) {
-        *size = piece_for(st, p, capacity);
+        *size = piece_for(st, capacity);
         *bytes = hr_unit_bytes(p, *size);
     }
     if (!*bytes) return hr_no_memory(err, "csv: a piece of a file");
     HR_TRY(hr__csv_read_into(st->in, *bytes, *size, capacity, block, err));
-    if (block->size == 0) {
-        hr__csv_tell(st->in, &offset, &line, &record);
-        HR_TRY(hr__csv_seek(st->in, offset, line, record, err));
-        HR_TRY(read_stream(st, p, capacity, block, err));
+    if (block->size > 0) return HR_OK;
+    HR_TRY(hr__csv_seek(st->in, st->offset, st->line, st->record, err));
+    return read_stream(st, p, capacity, block, err);
+}
+
+/* Goes to the next row, after others that were not read here. */
+static hr_status go_to_place(csv_state *st, hr_error *err)
+{
+    int64_t offset, line, record;
+    hr__csv_tell(st->in, &offset, &line, &record);
+    if (offset == st->offset && line == st->line && record == st->record) return HR_OK;
+    return hr__csv_seek(st->in, st->offset, st->line, st->record, err);
+}
+
+/* The next rows of this file. HR_END: it has no more. There may be blank lines alone. */
+static hr_status read_in_turn(csv_state *st, hr_plan *p, int64_t capacity, csv_unit *unit, hr_error *err)
+{
+    hr__csv_block block = {0};
+    char *bytes = NULL;
+    size_t size = 0;
+    HR_TRY(go_to_place(st, err));
+    while (block.rows == 0) {
+        HR_TRY(hr__csv_is_plain(st->in) ? read_plain(st, p, capacity, &bytes, &size, &block, err)
+                                        : read_stream(st, p, capacity, &block, err));
+        hr__csv_tell(st->in, &st->offset, &st->line, &st->record);
+        if (block.rows > 0) break;
+        hr_plan_count(p, "csv: blank lines", block.blank);
+        hr_plan_count(p, "csv: comment lines", block.comments);
     }
-    if (block->rows > 0) st->average = (int64_t)block->size / block->rows + 1;
+    add_block(st, &block, unit);
     return HR_OK;
 }
+
+/* ---- plan: a unit ---- */
 
 static hr_status csv_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
     (void)spec;
     csv_state *st = state;
     csv_unit *unit = hr_unit(p);
-    hr__csv_block block = {0};
-    char *bytes = NULL;
-    size_t size = 0;
-    const int64_t capacity = rows_for(st, p);
-    hr_columns *rows = hr_unit_rows(p, capacity);
-    if (!rows) return hr_no_memory(err, "csv: a unit of rows");
-    unit->blank = unit->comments = 0;
-    while (block.rows == 0) {
+    hr_columns *rows = NULL;
+    unit->blank = unit->comments = unit->rows = unit->blocks = 0;
+    while (unit->blocks == 0) {
         if (!st->in) HR_TRY(csv_open_file(st, p, err));
-        hr_status status = hr__csv_is_plain(st->in) ? read_plain(st, p, capacity, &bytes, &size, &block, err)
-                                                    : read_stream(st, p, capacity, &block, err);
-        if (status == HR_END) {
-            next_file(st);
-            continue;
-        }
-        if (status != HR_OK) return status;
-        unit->blank += block.blank;
-        unit->comments += block.comments;
+        const hr_status found = find_ahead(st, p);
+        if (found == HR_WAIT || hr_plan_failed(p)) return found;
+        const int64_t capacity = rows_for(st, p);
+        if (!rows) rows = hr_unit_rows(p, capacity);
+        if (!rows) return hr_no_memory(err, "csv: a unit of rows");
+        const hr_status read = found == HR_END ? read_in_turn(st, p, capacity, unit, err) : HR_OK;
+        if (found == HR_OK) take_ahead(st, p, capacity, unit);
+        if (read == HR_END) next_file(st);
+        if (read < 0) return read;
     }
-    HR_TRY(fill_unit(st, p, &block, rows, unit, err));
-    hr__csv_tell(st->in, &st->offset, &st->line, &st->record);
-    return HR_OK;
+    return fill_unit(st, p, rows, unit, err);
 }
 
 /* ---- work ---- */
@@ -281,7 +338,7 @@ static hr_status csv_plan(const void *spec, void *state, hr_plan *p, hr_error *e
 typedef struct target {
     hr_work *w;
     hr_columns *rows;
-    const hr__csv_block *block;
+    const hr__csv_block *block; /* that is read */
     hr__damaged_rows damaged;
 } target;
 
@@ -310,6 +367,20 @@ static void fail_row(int64_t row, const hr_error *error, void *user)
     hr__damaged_row(&t->damaged, row, error, text);
 }
 
+/* Of several, rows count from the first row of the first one. */
+static hr_status parse_blocks(const hr__csv_format *format, const csv_unit *unit, target *t, void *scratch,
+                              hr__csv_sink *sink, hr_error *err)
+{
+    for (int i = 0; i < unit->blocks; i++) {
+        hr__csv_block block = unit->block[i];
+        block.record = unit->block[0].record;
+        t->block = &block;
+        HR_TRY(hr__csv_parse(format, &unit->layout, unit->path, &block, scratch, sink, err));
+        sink->first += block.rows;
+    }
+    return HR_OK;
+}
+
 static hr_status csv_work(const void *spec, const void *unit_, hr_work *w, hr_columns *rows, hr_error *err)
 {
     const csv_spec *sp = spec;
@@ -319,10 +390,10 @@ static hr_status csv_work(const void *spec, const void *unit_, hr_work *w, hr_co
     if (!scratch) return hr_no_memory(err, "csv: places of fields");
     hr_columns before; /* dense columns are there already, lists are not */
     if (format.lists) HR_TRY(hr_new_columns(w, rows, &before, err));
-    target t = {.w = w, .rows = rows, .block = &unit->block};
+    target t = {.w = w, .rows = rows};
     t.damaged = (hr__damaged_rows){HR__DAMAGED_WORDS("csv"), .policy = sp->policy, .work = w, .rows = rows};
     if (sp->policy) hr_work_count(w, t.damaged.seen, rows->rows);
-    hr__csv_sink sink = {.column = rows->column, .origin = rows->origin, .file = unit->number};
+    hr__csv_sink sink = {.column = rows->column, .origin = rows->origin, .file = unit->number, .rows = rows->rows};
     sink.bytes = row_bytes;
     sink.text = row_text;
     sink.grow = csv_grow_list;
@@ -330,7 +401,7 @@ static hr_status csv_work(const void *spec, const void *unit_, hr_work *w, hr_co
     sink.user = &t;
     if (unit->blank > 0) hr_work_count(w, "csv: blank lines", unit->blank);
     if (unit->comments > 0) hr_work_count(w, "csv: comment lines", unit->comments);
-    const hr_status status = hr__csv_parse(&format, &unit->layout, unit->path, &unit->block, scratch, &sink, err);
+    const hr_status status = parse_blocks(&format, unit, &t, scratch, &sink, err);
     if (sink.filled > 0) hr_work_count(w, "csv: short rows filled", sink.filled);
     if (sink.cut > 0) hr_work_count(w, "csv: long rows cut", sink.cut);
     const hr_status dropped = hr__damaged_rows_drop(&t.damaged, status == HR_OK ? err : NULL);
@@ -364,6 +435,7 @@ const hr_op hr_op_csv = {
     .spec_size = sizeof(csv_spec),
     .state_size = sizeof(csv_state),
     .unit_size = sizeof(csv_unit),
+    .traits = HR_KNOWS_ITS_PLACE,
     .saved = 5, /* list, file, record, line, offset */
     SOURCE_RANGES,
     .spec_copy = csv_spec_copy,

@@ -72,6 +72,31 @@ typedef struct hr__csv_count {
 void hr__csv_count_rows(const hr__csv_dialect *d, const char *data, size_t size, int64_t max_rows, bool skip_blank,
                         hr__csv_count *out);
 
+/* Where a row ends: the bytes up to there, the line ends and blank lines among them. */
+typedef struct hr__csv_end {
+    uint32_t size, lines, blank;
+} hr__csv_end;
+
+/* The same, and puts where each row ends into `ends`, which has space for max_rows; NULL: nowhere. */
+void hr__csv_find_rows(const hr__csv_dialect *d, const char *data, size_t size, int64_t max_rows, bool skip_blank,
+                       hr__csv_end *ends, hr__csv_count *out);
+
+/* ---- bytes from anywhere in a file (csv_ends.c) ---- */
+
+/* Where rows begin and end in some bytes of a file, if one begins with the first byte; if not, then perhaps nowhere,
+ * but as a rule from the next line end on. What begins where a row begins is right from there on. */
+typedef struct hr__csv_ends {
+    hr__csv_end *at; /* that of the first byte, then of each whole row; NULL: not looked for */
+    int64_t rows;
+    int64_t capacity;
+    void *(*memory)(size_t size, void *user); /* for `at`; NULL: none */
+    void *user;
+} hr__csv_ends;
+
+/* Finds those of rows that begin before `until`; 64 bytes after `size` can be read. False: no memory. */
+bool hr__csv_find_ends(const hr__csv_dialect *d, const char *data, size_t size, size_t until, bool skip_blank,
+                       hr__csv_ends *out);
+
 /* Where fields end: offsets of delimiters and line ends (of CRLF, the LF), without those in quotes. row[r] is the index
  * of the token that ends row r. */
 typedef struct hr__csv_tokens {
@@ -283,6 +308,8 @@ typedef struct hr__csv_sink {
     bool (*grow)(int column, int64_t count, void *user);
     void (*failed)(int64_t row, const hr_error *error, void *user); /* in rising order */
     void *user;
+    int64_t first, rows;  /* of several blocks: rows before this one's, which `record` of the block counts from; all
+                           of them. Zeros: it is the only one */
     int64_t filled, cut;  /* rows that were too short, too long: counted by the parser */
     hr__rounded *rounded; /* NULL, or one a column: values that float32 rounds, in good rows; added to */
 } hr__csv_sink;

@@ -8,7 +8,8 @@
 static void mark_missing(hr__csv_parser *p, hr_column *column, int64_t row)
 {
     if (!column->present) {
-        size_t bytes = (size_t)((p->block->rows + 63) / 64) * sizeof(uint64_t);
+        const int64_t rows = p->sink->rows ? p->sink->rows : p->block->rows;
+        const size_t bytes = (size_t)((rows + 63) / 64) * sizeof(uint64_t);
         column->present = p->sink->bytes(bytes, p->sink->user);
         if (column->present)
             memset(column->present, 0xff, bytes);

@@ -173,21 +173,27 @@ TARGET static inline void put_bits_avx512(uint32_t *to, uint64_t bits, uint32_t 
 
 /* ---- the choice ---- */
 
-void hr__csv_count_rows(const hr__csv_dialect *d, const char *data, size_t size, int64_t max_rows, bool skip_blank,
-                        hr__csv_count *out)
+void hr__csv_find_rows(const hr__csv_dialect *d, const char *data, size_t size, int64_t max_rows, bool skip_blank,
+                       hr__csv_end *ends, hr__csv_count *out)
 {
     *out = (hr__csv_count){0};
 #if defined(__x86_64__)
     if (hr__cpu_has(HR__AVX512 | HR__AVX2 | HR__SSE42)) {
-        count_rows_avx512(d, data, size, max_rows, skip_blank, out);
+        count_rows_avx512(d, data, size, max_rows, skip_blank, ends, out);
         return;
     }
     if (hr__cpu_has(HR__AVX2 | HR__SSE42)) {
-        count_rows_avx2(d, data, size, max_rows, skip_blank, out);
+        count_rows_avx2(d, data, size, max_rows, skip_blank, ends, out);
         return;
     }
 #endif
-    count_rows_portable(d, data, size, max_rows, skip_blank, out);
+    count_rows_portable(d, data, size, max_rows, skip_blank, ends, out);
+}
+
+void hr__csv_count_rows(const hr__csv_dialect *d, const char *data, size_t size, int64_t max_rows, bool skip_blank,
+                        hr__csv_count *out)
+{
+    hr__csv_find_rows(d, data, size, max_rows, skip_blank, NULL, out);
 }
 
 void hr__csv_tokenise(const hr__csv_dialect *d, const char *data, size_t size, size_t from, hr__csv_tokens *out)

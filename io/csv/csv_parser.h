@@ -33,7 +33,8 @@ typedef struct hr__csv_parser {
     hr__csv_sink *sink;
     char *unquoted; /* where the next unquoted string goes */
     bool no_memory;
-    int64_t done; /* rows before this batch */
+    int64_t done; /* rows before this batch, also those of blocks before */
+    int64_t end;  /* what `done` is after the block */
     int64_t rows; /* of this batch */
     bool quotes;  /* there may be a quote in it */
 } hr__csv_parser;

@@ -101,7 +101,7 @@ static void put_rows_exactly(hr__csv_parser *p)
 {
     const hr__csv_block *b = p->block;
     bool closed;
-    for (size_t at = 0, end; at < b->size && p->done < b->rows; at = end) {
+    for (size_t at = 0, end; at < b->size && p->done < p->end; at = end) {
         if (hr__csv_scan_line(&p->f->dialect, b->data, b->size, at, p->layout->skip_blank, &end, &closed) !=
             HR__CSV_ROW)
             continue;
@@ -115,6 +115,8 @@ hr_status hr__csv_parse(const hr__csv_format *f, const hr__csv_layout *layout, c
                         const hr__csv_block *block, void *scratch_memory, hr__csv_sink *sink, hr_error *err)
 {
     hr__csv_parser p = {.f = f, .layout = layout, .path = path, .block = block, .s = scratch_memory, .sink = sink};
+    p.done = sink->first;
+    p.end = sink->first + block->rows;
     if (!sink->text) sink->text = sink->bytes;
     const bool exactly = f->dialect.exact_only || f->lists || layout->fields >= HR__CSV_WIDEST;
     if (exactly || (f->check_utf8 && hr__utf8_sound(block->data, block->size) < block->size))
@@ -125,7 +127,7 @@ hr_status hr__csv_parse(const hr__csv_format *f, const hr__csv_layout *layout, c
             put_batch(&p);
         }
     if (p.no_memory) return hr_no_memory(err, "csv");
-    if (p.done == block->rows) return HR_OK;
+    if (p.done == p.end) return HR_OK;
     return hr_fail(err, HR_INTERNAL, "csv.rows", "%s:%" PRId64 ": expected %" PRId64 " rows in a block, found %" PRId64,
-                   path, block->line, block->rows, p.done);
+                   path, block->line, block->rows, p.done - sink->first);
 }

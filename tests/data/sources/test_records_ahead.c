@@ -1,9 +1,7 @@
 /* Records that are read ahead, by several threads, in parts of files: exactly those that one thread reads in turn, with
  * the same errors, counts and saved states, also where a part begins within a record that looks like records itself. */
-#include "tests/data/conformance.h"
-#include <stdio.h>
+#include "tests/data/sources/ahead.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum { RECORDS = 700, MOST = 400000, LONG = 300000, UNREADABLE = 433 };
 
@@ -93,53 +91,7 @@ static int write_all(void **state)
 
 /* ---- the same as in turn ---- */
 
-static run want, got;
-
-static int64_t rows_in_parts(hr_iterator *it)
-{
-    hr_iterator_stats stats;
-    int64_t rows = 0;
-    hr_iterator_stats_of(it, &stats);
-    for (int i = 0; i < stats.stages; i++)
-        if (strcmp(stats.stage[i].name, "tfrecord_part") == 0) rows += stats.stage[i].rows;
-    return rows;
-}
-
-static void copy_report(hr_iterator *it, char *to, size_t size)
-{
-    size_t used = 0;
-    to[0] = 0;
-    for (const hr_report_line *l = hr_iterator_report(it); l->what && used < size; l++)
-        if (strncmp(l->what, "tfrecord", 8) == 0)
-            used += (size_t)snprintf(to + used, size - used, "%s %lld\n", l->what, (long long)l->count);
-}
-
-/* Gives how many rows were read in parts, if they were read so once. */
-static int64_t assert_as_in_turn(hr_dataset *(*make)(void))
-{
-    static const way ways[] = {{.workers = 1, .unit_rows = 8},  {.workers = 3, .unit_rows = 1},
-                               {.workers = 3, .unit_rows = 64}, {.workers = 8, .unit_rows = 13},
-                               {.workers = 8, .window = 1},     {.workers = 8, .unit_rows = 20, .budget = 1 << 20},
-                               {.workers = 8, .unit_rows = 8}};
-    char report[4096], other[4096];
-    int64_t rows = 0;
-    hr_iterator *it = iterate(make(), (way){0});
-    want = (run){0};
-    run_on(&want, it, INT32_MAX);
-    copy_report(it, report, sizeof report);
-    hr_iterator_free(it);
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        it = iterate(make(), ways[i]);
-        got = (run){0};
-        run_on(&got, it, INT32_MAX);
-        assert_same_run(&want, &got);
-        copy_report(it, other, sizeof other);
-        assert_string_equal(other, report);
-        rows = rows_in_parts(it);
-        hr_iterator_free(it);
-    }
-    return rows;
-}
+static int64_t in_parts(hr_dataset *(*make)(void)) { return assert_as_in_turn(make, "tfrecord", "tfrecord_part"); }
 
 static hr_dataset *plain(void) { return hr_tfrecord("plain-*.tfrecord"); }
 static hr_dataset *sound(void) { return hr_tfrecord("plain-[02].tfrecord"); }
@@ -151,18 +103,18 @@ static hr_dataset *in_epochs(void) { return hr_repeat(zipped(), .count = HR_I64(
 static void records_ahead_are_those_in_turn(void **state)
 {
     (void)state;
-    assert_as_in_turn(plain);
-    assert_as_in_turn(range);
-    assert_as_in_turn(shuffled);
-    assert_int_equal(assert_as_in_turn(zipped), 3 * (RECORDS / 2));
-    assert_int_equal(assert_as_in_turn(in_epochs), 6 * (RECORDS / 2));
+    in_parts(plain);
+    in_parts(range);
+    in_parts(shuffled);
+    assert_int_equal(in_parts(zipped), 3 * (RECORDS / 2));
+    assert_int_equal(in_parts(in_epochs), 6 * (RECORDS / 2));
 }
 
 /* Not one part has been looked for in vain, or read again in turn. */
 static void parts_of_sound_files_are_read_once(void **state)
 {
     (void)state;
-    assert_int_equal(assert_as_in_turn(sound), 2 * RECORDS);
+    assert_int_equal(in_parts(sound), 2 * RECORDS);
 }
 
 static hr_dataset *parsed(void)
@@ -175,7 +127,7 @@ static hr_dataset *parsed(void)
 static void rows_of_parts_know_their_records(void **state)
 {
     (void)state;
-    assert_as_in_turn(parsed);
+    in_parts(parsed);
     assert_int_equal(got.count, UNREADABLE);
     assert_int_equal(got.error.record, UNREADABLE);
 }
@@ -215,7 +167,7 @@ static void assert_damage_is_told_as_in_turn(void)
     static const hr_on_error kinds[] = {HR_FAIL, HR_SKIP, HR_RESYNC};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         policy = (hr_policy){.on_error = kinds[k]};
-        assert_as_in_turn(damaged);
+        in_parts(damaged);
     }
 }
 
@@ -264,40 +216,10 @@ static void ignored_damage_ends_the_list_as_in_turn(void **state)
     bytes[size / 2] ^= 1;
     write_file("damaged-1.gz", bytes, size);
     free(bytes);
-    assert_as_in_turn(ignoring);
+    in_parts(ignoring);
 }
 
 /* ---- states ---- */
-
-/* The state after so many elements is the same, and the rest from there. */
-static void assert_same_state(hr_dataset *(*make)(void), int after, way w)
-{
-    static run head, tail;
-    void *in_turn, *ahead;
-    size_t in_turn_size, ahead_size;
-    hr_error err;
-    w.unit_rows = 8;
-    hr_iterator *it = iterate(make(), (way){.unit_rows = 8});
-    head = (run){0};
-    run_on(&head, it, after);
-    assert_ok(hr_iterator_save(it, &in_turn, &in_turn_size, &err), &err);
-    want = (run){0};
-    run_on(&want, it, INT32_MAX);
-    hr_iterator_free(it);
-    it = iterate(make(), w);
-    run_on(&head, it, after);
-    assert_ok(hr_iterator_save(it, &ahead, &ahead_size, &err), &err);
-    hr_iterator_free(it);
-    assert_int_equal(ahead_size, in_turn_size);
-    assert_memory_equal(ahead, in_turn, ahead_size);
-    w.state = ahead;
-    w.state_size = ahead_size;
-    tail = (run){0};
-    run_all(&tail, make(), w);
-    assert_same_run(&want, &tail);
-    hr_free(in_turn);
-    hr_free(ahead);
-}
 
 static void states_are_those_in_turn(void **state)
 {

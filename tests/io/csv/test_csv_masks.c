@@ -130,11 +130,71 @@ static void all_kernels_count_the_rows_that_the_exact_scanner_counts(void **stat
     hr__cpu_limit(~0u);
 }
 
+/* ---- ends of rows ---- */
+
+static void *from_pool(size_t size, void *user)
+{
+    static char pool[1 << 20] __attribute__((aligned(64)));
+    size_t *taken = user;
+    void *at = pool + *taken;
+    *taken += (size + 63) & ~(size_t)63;
+    return *taken <= sizeof pool ? at : NULL;
+}
+
+/* From where a known row begins on, they are the ends that the exact scanner finds; gives how many. */
+static int64_t assert_ends_are_exact(const hr__csv_dialect *d, const char *text, size_t size, size_t from, size_t until,
+                                     bool skip_blank)
+{
+    size_t taken = 0, at = 0, end = 0;
+    int64_t row = 0, lines = 0, blank = 0, known = 0;
+    bool closed = true, in_step = false;
+    hr__csv_ends ends = {.memory = from_pool, .user = &taken};
+    assert_true(hr__csv_find_ends(d, text + from, size - from, until - from, skip_blank, &ends));
+    for (; at < size && closed && row <= ends.rows; at = end) {
+        while (!in_step && row < ends.rows && from + ends.at[row].size < at) row++;
+        if (!in_step && from + ends.at[row].size == at) {
+            in_step = true;
+            lines = ends.at[row].lines;
+            blank = ends.at[row].blank;
+        }
+        const bool is_row = hr__csv_scan_line(d, text, size, at, skip_blank, &end, &closed) == HR__CSV_ROW;
+        lines += hr__csv_count_lines(text + at, end - at);
+        blank += !is_row;
+        if (!in_step || !is_row || row == ends.rows || !closed) continue;
+        row++, known++;
+        assert_int_equal(from + ends.at[row].size, end);
+        assert_int_equal(ends.at[row].lines, lines);
+        assert_int_equal(ends.at[row].blank, blank);
+        assert_true(from + ends.at[row - 1].size < until);
+    }
+    return known;
+}
+
+static void ends_are_exact_from_where_a_row_is_known_to_begin(void **state)
+{
+    (void)state;
+    static char text[SIZE + 200];
+    int64_t whole = 0, parts = 0;
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        const hr__csv_dialect d = {.delimiter = ',', .quote = '"', .quotes = true};
+        const size_t size = random_text(seed, text, (int)(seed % 4) * 2);
+        for (int k = 0; k < KERNELS; k++) {
+            hr__cpu_limit(limits[k]);
+            whole += assert_ends_are_exact(&d, text, size, 0, size, seed % 2);
+            for (size_t from = 1 + seed % 7; from < size; from += 61)
+                parts += assert_ends_are_exact(&d, text, size, from, from + (size - from) / 2, seed % 2);
+        }
+    }
+    hr__cpu_limit(~0u);
+    assert_true(whole > 1000 && parts > whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_kernels_find_the_fields_that_the_exact_scanner_finds),
         cmocka_unit_test(all_kernels_count_the_rows_that_the_exact_scanner_counts),
+        cmocka_unit_test(ends_are_exact_from_where_a_row_is_known_to_begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
