@@ -216,6 +216,24 @@ static void rows_of_pieces_know_their_lines(void **state)
     assert_string_equal(r.error.feature, "id");
 }
 
+/* Also those of a unit that takes rows of two pieces. */
+static void rows_of_pieces_are_counted(void **state)
+{
+    (void)state;
+    hr_iterator *it =
+        iterate(rows_of("rows-1.csv", (hr_policy){0}), (way){.workers = 8, .unit_rows = SMALL, .budget = 1 << 24});
+    const hr_element *e;
+    int64_t count = 0;
+    for (; next_soon(it, &e) == HR_OK; count++) {
+        hr_error place = {0};
+        hr_fail(&place, HR_UNKNOWN, "test", "here");
+        hr_iterator_locate(it, 0, &place);
+        assert_int_equal(place.record, count);
+    }
+    assert_int_equal(count, ROWS);
+    hr_iterator_free(it);
+}
+
 /* ---- states ---- */
 
 static void states_are_those_in_turn(void **state)
@@ -233,7 +251,7 @@ int main(void)
         cmocka_unit_test(rows_ahead_are_those_in_turn),     cmocka_unit_test(blank_lines_of_one_column_are_rows),
         cmocka_unit_test(files_without_pieces_lie_between), cmocka_unit_test(pieces_that_begin_anywhere_are_used),
         cmocka_unit_test(wrong_rows_are_told_as_in_turn),   cmocka_unit_test(rows_of_pieces_know_their_lines),
-        cmocka_unit_test(states_are_those_in_turn),
+        cmocka_unit_test(rows_of_pieces_are_counted),       cmocka_unit_test(states_are_those_in_turn),
     };
     return cmocka_run_group_tests(tests, write_all, NULL);
 }
