@@ -383,14 +383,9 @@ void hr__parallel_for_group(const void *group, int workers, int64_t count, void 
     hr__pool_leave(&l.client);
 }
 
-void hr__parallel_for_with(int workers, int64_t count, void (*fn)(int64_t i, void *user), void *user)
-{
-    hr__parallel_for_group(NULL, workers, count, fn, user);
-}
-
 void hr__parallel_for(int64_t count, void (*fn)(int64_t i, void *user), void *user)
 {
-    hr__parallel_for_with(-1, count, fn, user);
+    hr__parallel_for_group(NULL, -1, count, fn, user);
 }
 
 /* ---- waiters ---- */

@@ -43,9 +43,7 @@ bool hr__pool_sleeps(void);
  * run inline. Each thread begins with a range of its own, the same in each loop of as many pieces, so that it has its
  * data in its cache. Pieces should be 10 us or more. */
 void hr__parallel_for(int64_t count, void (*fn)(int64_t i, void *user), void *user);
-/* The same, with so many workers at most; -1: all. */
-HR_API void hr__parallel_for_with(int workers, int64_t count, void (*fn)(int64_t i, void *user), void *user);
-/* The same, with the help of threads that wait for the group, too. */
+/* The same, with so many workers at most, -1: all; and with the help of threads that wait for the group, NULL: none. */
 HR_API void hr__parallel_for_group(const void *group, int workers, int64_t count, void (*fn)(int64_t i, void *user),
                                    void *user);
 

@@ -155,8 +155,8 @@ static hr_status run_bare(pass *p, void *memory)
     bare *b = memory;
     b->blas->set_num_threads(1);
     for (b->step = 0; b->step < MLP_ROWS / BARE_BATCH; b->step++) {
-        hr__parallel_for_with(p->threads - 1, HALVES, bare_forward, b);
-        hr__parallel_for_with(p->threads - 1, HALVES, bare_update, b);
+        hr__parallel_for_group(NULL, p->threads - 1, HALVES, bare_forward, b);
+        hr__parallel_for_group(NULL, p->threads - 1, HALVES, bare_update, b);
     }
     p->rows = MLP_ROWS;
     return HR_OK;
