@@ -189,12 +189,37 @@ static void ends_are_exact_from_where_a_row_is_known_to_begin(void **state)
     assert_true(whole > 1000 && parts > whole);
 }
 
+/* Nothing that follows from a CR alone is believed where its LF may lie on the other side. */
+static void a_line_end_may_lie_on_both_sides_of_an_edge(void **state)
+{
+    (void)state;
+    static char before[64 + 64] = "a,b\r\nc,d\r", after[64 + 64] = "\ne,f\r\ng,h\r\n";
+    const hr__csv_dialect d = {.delimiter = ',', .quote = '"', .quotes = true};
+    const size_t sizes[] = {strlen(before), strlen(after)};
+    for (int k = 0; k < KERNELS; k++) {
+        size_t taken = 0;
+        hr__csv_ends first = {.memory = from_pool, .user = &taken}, second = first;
+        hr__cpu_limit(limits[k]);
+        assert_true(hr__csv_find_ends(&d, before, sizes[0], sizes[0], true, &first));
+        assert_int_equal(first.rows, 1);
+        assert_int_equal(first.at[1].size, 5);
+        assert_true(hr__csv_find_ends(&d, after, sizes[1], sizes[1], true, &second));
+        assert_int_equal(second.rows, 2);
+        assert_int_equal(second.at[0].size, 1);
+        assert_int_equal(second.at[1].size, 6);
+        assert_int_equal(second.at[2].lines, 2);
+        assert_int_equal(second.at[2].blank, 0);
+    }
+    hr__cpu_limit(~0u);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_kernels_find_the_fields_that_the_exact_scanner_finds),
         cmocka_unit_test(all_kernels_count_the_rows_that_the_exact_scanner_counts),
         cmocka_unit_test(ends_are_exact_from_where_a_row_is_known_to_begin),
+        cmocka_unit_test(a_line_end_may_lie_on_both_sides_of_an_edge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
