@@ -556,7 +556,8 @@ static hr_status begin_log(hr__model *m, const hr__model_config *config, hr__fau
     return HR_OK;
 }
 
-/* A model of another folder begins anew; versions of the old one are unloaded, and so those of the new one wait. */
+/* A model of another folder begins anew; versions of the old one are unloaded, and so those of the new one wait. The
+ * name stays the one that was there: calls under way read it without the lock. */
 static void adopt_config(hr__model *m, hr__model_config *config)
 {
     if (m->config.base_path && strcmp(m->config.base_path, config->base_path) != 0) {
@@ -569,8 +570,11 @@ static void adopt_config(hr__model *m, hr__model_config *config)
             v->print = 0;
         }
     }
-    hr__config_clear(&m->config);
+    hr__model_config old = m->config;
     m->config = *config;
+    m->config.name = old.name;
+    old.name = config->name;
+    hr__config_clear(&old);
     *config = (hr__model_config){0};
     m->wanted = true;
 }

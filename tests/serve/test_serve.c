@@ -718,16 +718,22 @@ static char *file_ending(const char *end)
     return strdup(name);
 }
 
-static void logged_requests_warm_up_a_version(void **state)
+/* Each request of the model is logged. */
+static void write_logging_config(void)
 {
-    (void)state;
-    char folder[4096], labels[5000];
+    char folder[4096], logging[5000];
     assert_non_null(getcwd(folder, sizeof folder));
-    snprintf(labels, sizeof labels,
+    snprintf(logging, sizeof logging,
              "logging_config { log_collector_config { type: \"tfrecord\" filename_prefix: \"%s/log\" } "
              "sampling_config { sampling_rate: 1 } }",
              folder);
-    write_config("adder", "latest { num_versions: 1 }", labels);
+    write_config("adder", "latest { num_versions: 1 }", logging);
+}
+
+static void logged_requests_warm_up_a_version(void **state)
+{
+    (void)state;
+    write_logging_config();
     hr_server *server = ADDER_SERVER(.rest_threads = 1, .model_config_file = "models");
     const int port = hr_server_rest_port(server);
     for (int i = 0; i < 5; i++) expect_post(port, "{\"instances\": [4]}", 200, "[5.0");
@@ -756,6 +762,26 @@ static void logged_requests_warm_up_a_version(void **state)
     assert_int_equal(unlink(log), 0);
     free(log);
     assert_true(hr_server_stop(server, 5));
+}
+
+/* Records of the log, and answers of gRPC, name the model. */
+static void a_config_is_read_again_while_answers_are_written(void **state)
+{
+    (void)state;
+    _Atomic bool stop = false;
+    hr_error err;
+    size_t size;
+    write_logging_config();
+    char *config = read_whole_file("models", &size);
+    hr_server *server = ADDER_SERVER(.rest_threads = 1, .model_config_file = "models");
+    asker a = {.port = hr_server_rest_port(server), .stop = &stop, .least = 11, .most = 11};
+    assert_int_equal(uv_thread_create(&a.thread, ask_often, &a), 0);
+    for (int i = 0; i < 200; i++) assert_ok(hr_server_reload(server, config, &err), &err);
+    stop = true;
+    uv_thread_join(&a.thread);
+    assert_int_equal(a.failed, 0);
+    assert_true(hr_server_stop(server, 5));
+    free(config);
 }
 
 #if defined(HR_TEST_GRPC) && !defined(__SANITIZE_THREAD__) /* which does not see what gRPC's threads do */
@@ -894,6 +920,7 @@ int main(void)
         cmocka_unit_test_setup(a_config_that_is_away_or_ahead_is_read_again, begin),
         cmocka_unit_test_setup(metrics_count_what_was_asked, begin),
         cmocka_unit_test_setup(logged_requests_warm_up_a_version, begin),
+        cmocka_unit_test_setup(a_config_is_read_again_while_answers_are_written, begin),
 #if defined(HR_TEST_GRPC) && !defined(__SANITIZE_THREAD__)
         cmocka_unit_test_setup(grpc_and_rest_ask_the_same_model_at_once, begin),
         cmocka_unit_test_setup(grpc_reloads_and_tells_its_health, begin),
