@@ -773,6 +773,8 @@ static void a_config_is_read_again_while_answers_are_written(void **state)
     size_t size;
     write_logging_config();
     char *config = read_whole_file("models", &size);
+    assert_non_null(config = realloc(config, size + 1));
+    config[size] = 0;
     hr_server *server = ADDER_SERVER(.rest_threads = 1, .model_config_file = "models");
     asker a = {.port = hr_server_rest_port(server), .stop = &stop, .least = 11, .most = 11};
     assert_int_equal(uv_thread_create(&a.thread, ask_often, &a), 0);
