@@ -34,7 +34,7 @@ hr_status hr_distinct_rows_begin(hr_kernel *k, int64_t count, int64_t table_rows
     if (count < 0 || count > INT32_MAX / 8)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.rows", "expected fewer than %d rows in a gradient, got %lld",
                        INT32_MAX / 8, (long long)count);
-    while (slots < 4 * (uint64_t)count) slots *= 2;
+    while (slots < 2 * (uint64_t)count) slots *= 2;
     *out = (hr_distinct_rows){.mask = (uint64_t)table_rows <= slots ? 0 : (uint32_t)(slots - 1)};
     if (!out->mask) slots = (size_t)table_rows;
     out->slot = hr_kernel_temp(k, slots * sizeof *out->slot + 1);

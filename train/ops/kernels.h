@@ -120,13 +120,20 @@ typedef struct hr_distinct_rows {
 HR_API hr_status hr_distinct_rows_begin(hr_kernel *k, int64_t count, int64_t table_rows, hr_distinct_rows *out,
                                         hr_error *err);
 
+/* Whether another row has the slot. */
+static inline bool hr_distinct_rows_taken(const hr_distinct_rows *s, size_t slot, int64_t row)
+{
+    const int32_t found = s->slot[slot];
+    return (found != 0) & (s->rows[found - (found != 0)] != row);
+}
+
 /* Whether the row was there before is as good as random, so there is no branch on it. */
 static inline int64_t hr_distinct_rows_find(hr_distinct_rows *s, int64_t row)
 {
     size_t at = (size_t)row;
     if (s->mask) {
         at = (uint32_t)(((uint64_t)row * 0x9e3779b97f4a7c15u) >> 32) & s->mask;
-        while (s->slot[at] && s->rows[s->slot[at] - 1] != row) at = (at + 1) & s->mask;
+        while (hr_distinct_rows_taken(s, at, row)) at = (at + 1) & s->mask;
     }
     const int32_t found = s->slot[at];
     const int64_t place = found ? found - 1 : s->count;

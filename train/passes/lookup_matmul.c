@@ -4,6 +4,8 @@
 #include <headrace/pass.h>
 #include <string.h>
 
+enum { FOUND = 3 /* outputs of the product that tell the gradient which ids there are */ };
+
 /* What one concatenation belongs to. */
 typedef struct layer_match {
     hr_node concat, product, weights;
@@ -224,8 +226,8 @@ static bool match_tables(const layering *l)
 
 /* ---- what takes their place ---- */
 
-/* Inputs and attributes of both nodes, but for the gradient. */
-static hr_node layer_make(const layering *l, const char *op, hr_node named, hr_node *inputs, int64_t *order)
+/* `forward`: no node to make that one; else its gradient, which also takes what it found. */
+static hr_node layer_make(const layering *l, hr_node forward, hr_node named, hr_node *inputs, int64_t *order)
 {
     const layer_match *m = &l->m;
     int column = 0, dense = m->columns, count = 2 * m->columns + m->parts;
@@ -239,8 +241,10 @@ static hr_node layer_make(const layering *l, const char *op, hr_node named, hr_n
         column++;
     }
     inputs[count++] = m->weights;
-    if (strcmp(op, "Headrace>LookupMatMulGrad") == 0) inputs[count++] = m->grad;
+    if (forward.graph) inputs[count++] = m->grad;
+    for (int i = 1; i <= FOUND && forward.graph; i++) inputs[count++] = hr_node_output(forward, i);
     const hr_attr places = {.name = "order", .kind = HR_ATTR_INTS, .count = m->parts, .ints = order};
+    const char *op = forward.graph ? "Headrace>LookupMatMulGrad" : "Headrace>LookupMatMul";
     return hr_new_node(l->g, op, .name = hr_node_name(named), .inputs = inputs, .input_count = count,
                        HR_ATTRS(HR_INT_ATTR("N", m->columns), HR_INT_ATTR("D", m->parts - m->columns), places,
                                 HR_STRING_ATTR("combiner", combiner.data)));
@@ -265,17 +269,16 @@ static hr_status layer_replace_gradient(const layering *l, hr_node made, hr_erro
 static hr_status layer_fuse(layering *l, hr_error *err)
 {
     const layer_match *m = &l->m;
-    hr_node *inputs = hr_malloc(sizeof *inputs * (size_t)(3 * m->parts + 2));
+    hr_node *inputs = hr_malloc(sizeof *inputs * (size_t)(3 * m->parts + 2 + FOUND));
     int64_t *order = hr_malloc(sizeof *order * (size_t)m->parts);
     hr_status st = inputs && order ? HR_OK : hr_no_memory(err, "a pass");
     hr_node made = no_node;
-    if (st == HR_OK) made = layer_make(l, "Headrace>LookupMatMul", m->product, inputs, order);
+    if (st == HR_OK) made = layer_make(l, no_node, m->product, inputs, order);
     if (hr_node_exists(made)) { /* an error is the graph's */
         st = hr_rewrite_replace(l->r, m->product, made, err);
         if (st == HR_OK) st = hr_rewrite_replace(l->r, hr_target(m->product), hr_target(made), err);
-        made = no_node;
-        if (st == HR_OK && m->by_weights.graph)
-            made = layer_make(l, "Headrace>LookupMatMulGrad", m->by_weights, inputs, order);
+        const bool both = st == HR_OK && m->by_weights.graph;
+        made = both ? layer_make(l, made, m->by_weights, inputs, order) : no_node;
         if (hr_node_exists(made)) st = layer_replace_gradient(l, made, err);
     }
     hr_free(inputs);

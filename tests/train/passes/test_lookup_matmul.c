@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COLUMNS = 4, ROWS = 600, BUCKETS = 700 };
+enum { COLUMNS = 4, ROWS = 600, BUCKETS = 3000 };
 
 /* A layer over lookups between dense values, and what training needs of it. */
 typedef struct trained {
@@ -173,7 +173,7 @@ static void lookups_and_the_layer_above_become_two_nodes(void **state)
 static void the_layer_gives_what_it_gave(void **state)
 {
     (void)state;
-    static const int64_t rows[] = {0, 1, 7, 30, 128, 129, ROWS}, units[] = {1, 24, 200, 256};
+    static const int64_t rows[] = {0, 1, 7, 30, 128, 129, 512, 513, ROWS}, units[] = {1, 24, 200, 256};
     batch *b = calloc(1, sizeof *b);
     for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
         hr_graph_free(g);
@@ -284,17 +284,17 @@ static void an_id_that_the_table_lacks_is_refused(void **state)
         fill_batch(b, &t, kind, 40);
         b->ids[2][30] = BUCKETS;
         assert_int_equal(hr_session_run(s, b->feed, 2 * COLUMNS + 2, &t.layer, 1, &out, &err), HR_INVALID_ARGUMENT);
-        assert_non_null(strstr(err.text, "700"));
+        assert_non_null(strstr(err.text, "3000"));
     }
     hr_session_free(s);
     free(b);
 }
 
-/* By hand, and with what does not fit. */
+/* By hand, and with what does not fit. `found`: the gradient, with these of the ids that were found; NULL: the product. */
 static hr_status run_by_hand(const trained *t, const batch *b, const int64_t *order, int count, hr_node weights,
-                             bool backward, hr_error *err)
+                             const hr_node *found, hr_error *err)
 {
-    hr_node in[3 * 2 + 4];
+    hr_node in[3 * 2 + 3 + 3];
     hr_tensor out;
     for (int i = 0; i < 2; i++) {
         in[i] = t->table[2 * i];
@@ -304,10 +304,11 @@ static hr_status run_by_hand(const trained *t, const batch *b, const int64_t *or
     in[6] = t->dense[0];
     in[7] = weights;
     in[8] = t->layer;
+    for (int i = 0; found && i < 3; i++) in[9 + i] = found[i];
     const hr_attr places = {.name = "order", .kind = HR_ATTR_INTS, .count = count, .ints = order};
     const hr_node made =
-        hr_new_node(g, backward ? "Headrace>LookupMatMulGrad" : "Headrace>LookupMatMul", .inputs = in,
-                    .input_count = backward ? 9 : 8, HR_ATTRS(HR_INT_ATTR("N", 2), HR_INT_ATTR("D", 1), places));
+        hr_new_node(g, found ? "Headrace>LookupMatMulGrad" : "Headrace>LookupMatMul", .inputs = in,
+                    .input_count = found ? 12 : 8, HR_ATTRS(HR_INT_ATTR("N", 2), HR_INT_ATTR("D", 1), places));
     assert_null(hr_graph_error(g));
     hr_session *s = hr_session_new(g);
     const hr_node init = hr_global_variables_initializer(g);
@@ -318,16 +319,87 @@ static hr_status run_by_hand(const trained *t, const batch *b, const int64_t *or
     return st;
 }
 
+typedef struct found_ids {
+    int32_t place[2 * ROWS];
+    int64_t distinct[2 * ROWS], count[2];
+    hr_node node[3];
+} found_ids;
+
+/* Of the first and the third column, each of whose rows has one id. */
+static void find_ids(found_ids *f, const batch *b, int64_t rows)
+{
+    int64_t all = 0;
+    for (int i = 0; i < 2; i++) {
+        const int64_t *id = b->ids[2 * i];
+        f->count[i] = 0;
+        for (int64_t r = 0; r < rows; r++) {
+            int64_t u = 0;
+            while (u < f->count[i] && f->distinct[all + u] != id[r]) u++;
+            f->distinct[all + u] = id[r];
+            f->count[i] += u == f->count[i];
+            f->place[i * rows + r] = (int32_t)u;
+        }
+        all += f->count[i];
+    }
+}
+
+static const hr_node *found_nodes(found_ids *f, int64_t places, int64_t distinct)
+{
+    const hr_tensor place = hr_tensor_of(HR_INT32, HR_SHAPE(places), f->place);
+    const hr_tensor ids = hr_tensor_of(HR_INT64, HR_SHAPE(distinct), f->distinct);
+    const hr_tensor counts = hr_tensor_of(HR_INT64, HR_SHAPE(2), f->count);
+    f->node[0] = hr_const(g, &place);
+    f->node[1] = hr_const(g, &ids);
+    f->node[2] = hr_const(g, &counts);
+    return f->node;
+}
+
+/* Who makes the gradient's node may tell it of other ids than there are. */
+static void ids_that_were_not_found_are_refused(void **state)
+{
+    (void)state;
+    enum { MANY = 40 };
+    hr_error err;
+    const trained t = make_layer(8, HR_SUM);
+    batch *b = calloc(1, sizeof *b);
+    found_ids *right = calloc(1, sizeof *right), *f = calloc(1, sizeof *f);
+    const hr_node w = varied("right", HR_SHAPE(33, 8), 1);
+    fill_batch(b, &t, SKEWED, MANY);
+    find_ids(right, b, MANY);
+    const int64_t all = right->count[0] + right->count[1];
+    assert_ok(run_by_hand(&t, b, NULL, 0, w, found_nodes(right, 2 * MANY, all), &err), &err);
+    for (int wrong = 0; wrong < 8; wrong++) {
+        int64_t places = 2 * MANY, distinct = all;
+        *f = *right;
+        if (wrong == 0) places--;
+        if (wrong == 1) f->place[MANY - 1] = (int32_t)f->count[0];
+        if (wrong == 2) f->place[3] = -2;
+        if (wrong == 3) f->distinct[all - 1] = BUCKETS;
+        if (wrong == 4) f->distinct[0] = -1;
+        if (wrong == 5) distinct--;
+        if (wrong == 6) f->count[0] = -1;
+        if (wrong == 7) f->count[1] = MANY + 2;
+        assert_int_equal(run_by_hand(&t, b, NULL, 0, w, found_nodes(f, places, distinct), &err), HR_INVALID_ARGUMENT);
+        assert_non_null(strstr(err.text, wrong >= 1 && wrong <= 4 ? "expected ids below 3000" : "expected "));
+    }
+    free(right);
+    free(f);
+    free(b);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
     hr_error err;
     const trained t = make_layer(8, HR_SUM);
     batch *b = calloc(1, sizeof *b);
+    found_ids *f = calloc(1, sizeof *f);
     const hr_node right = varied("right", HR_SHAPE(33, 8), 1), wrong = varied("wrong", HR_SHAPE(32, 8), 1);
     const hr_node narrow = varied("narrow", HR_SHAPE(33, 7), 1);
     fill_batch(b, &t, SKEWED, 40);
-    for (int backward = 0; backward < 2; backward++) {
+    find_ids(f, b, 40);
+    const hr_node *found = found_nodes(f, 80, f->count[0] + f->count[1]);
+    for (const hr_node *backward = NULL;; backward = found) {
         assert_ok(run_by_hand(&t, b, NULL, 0, right, backward, &err), &err);
         assert_ok(run_by_hand(&t, b, (int64_t[]){2, 0, 1}, 3, right, backward, &err), &err);
         assert_int_equal(run_by_hand(&t, b, (int64_t[]){2, 0, 0}, 3, right, backward, &err), HR_INVALID_ARGUMENT);
@@ -341,8 +413,10 @@ static void what_does_not_fit_is_refused(void **state)
         b->splits[0][3] = 1000;
         assert_int_equal(run_by_hand(&t, b, NULL, 0, right, backward, &err), HR_INVALID_ARGUMENT);
         fill_batch(b, &t, SKEWED, 40);
+        if (backward) break;
     }
-    assert_int_equal(run_by_hand(&t, b, NULL, 0, narrow, true, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(run_by_hand(&t, b, NULL, 0, narrow, found, &err), HR_INVALID_ARGUMENT);
+    free(f);
     free(b);
 }
 
@@ -419,6 +493,7 @@ int main(void)
         ON_A_GRAPH(bfloat16_has_the_same_bits_everywhere),
         ON_A_GRAPH(an_id_that_the_table_lacks_is_refused),
         ON_A_GRAPH(what_does_not_fit_is_refused),
+        ON_A_GRAPH(ids_that_were_not_found_are_refused),
         ON_A_GRAPH(a_layer_without_memory_fails),
         ON_A_GRAPH(what_others_need_stays),
         ON_A_GRAPH(a_table_that_changes_stays),

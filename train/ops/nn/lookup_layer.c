@@ -1,5 +1,6 @@
 /* See lookup_layer.h. */
 #include "train/ops/nn/lookup_layer.h"
+#include <stdatomic.h>
 #include <string.h>
 
 /* ---- what is multiplied ---- */
@@ -29,12 +30,9 @@ static hr_status layer_take_column(hr_kernel *k, lookup_layer *y, int i, hr_erro
                                .splits = splits->data}};
     if (i > 0 && splits->count - 1 != y->rows) return hr__layer_refuse("as many rows in each column", err);
     y->rows = splits->count - 1;
-    int32_t most = 0;
-    for (int64_t r = 0; r < y->rows; r++) {
-        const int32_t n = c->l.splits[r + 1] - c->l.splits[r];
-        most = n > most ? n : most;
-    }
-    c->single = most <= 1;
+    int32_t all = 0; /* of the numbers of ids, which are not negative: 0 and 1 if no row has more */
+    for (int64_t r = 0; r < y->rows; r++) all |= c->l.splits[r + 1] - c->l.splits[r];
+    c->single = all <= 1;
     return HR_OK;
 }
 
@@ -110,12 +108,14 @@ hr_status hr__layer_take_inputs(hr_kernel *k, lookup_layer *y, hr_error *err)
 
 /* ---- which ids there are ---- */
 
-static hr_status column_find(const lookup_layer *y, lookup_column *c, hr_error *err)
+/* `place`: of the column, to be filled. */
+static hr_status column_find(const lookup_layer *y, lookup_column *c, int32_t *place, hr_error *err)
 {
     const int64_t rows = y->rows;
     const lookup *l = &c->l;
+    c->place = place;
     if (!c->single) {
-        HR_TRY(lookup_find_places(l, rows, &c->found, c->place, err));
+        HR_TRY(lookup_find_places(l, rows, &c->found, place, err));
         return hr_combine_rows(&l->table, l->ids, NULL, l->splits, rows, c->factors, err);
     }
     const int64_t width = lookup_column_width(c);
@@ -125,9 +125,9 @@ static hr_status column_find(const lookup_layer *y, lookup_column *c, hr_error *
         if (id >= 0) __builtin_prefetch(l->table.table + id * width);
         /* As lookup_find_places: a row without an id finds row 0. */
         if (id >= 0) {
-            c->place[r] = (int32_t)hr_distinct_rows_find(&c->found, id);
+            place[r] = (int32_t)hr_distinct_rows_find(&c->found, id);
         } else {
-            c->place[r] = -1;
+            place[r] = -1;
             if (l->table.buckets > 0) hr_distinct_rows_find(&c->found, 0);
         }
     }
@@ -136,39 +136,62 @@ static hr_status column_find(const lookup_layer *y, lookup_column *c, hr_error *
     return HR_OK;
 }
 
-static void find_columns(int64_t first, int64_t last, void *user)
+/* How many places a column has. */
+static int64_t column_places(const hr_kernel *k, const lookup_layer *y, int i)
 {
-    lookup_layer *y = user;
-    for (int64_t i = first; i < last; i++)
-        if (column_find(y, &y->column[i], NULL) != HR_OK) atomic_store_explicit(&y->failed, true, memory_order_relaxed);
+    return y->column[i].single ? y->rows : k->input[y->columns + i]->count;
 }
 
-/* Memory for what is found of each column, and zeros. */
-static hr_status layer_take_memory(hr_kernel *k, lookup_layer *y, hr_error *err)
+/* Where those of each column begin, and how many there are. */
+static hr_status layer_count_places(hr_kernel *k, const lookup_layer *y, int64_t **begin, hr_error *err)
 {
-    int64_t widest = 0, places = 0, factors = 0, more;
-    int32_t *place;
+    HR_TRY(hr_kernel_array(k, y->columns + 1, sizeof **begin, "the places of ids", begin, err));
+    (*begin)[0] = 0;
+    for (int i = 0; i < y->columns; i++) HR_TRY(hr_dim_add((*begin)[i], column_places(k, y, i), &(*begin)[i + 1], err));
+    return HR_OK;
+}
+
+typedef struct finding {
+    lookup_layer *y;
+    int32_t *place;       /* of all columns */
+    const int64_t *begin; /* of each of them */
+    atomic_bool failed;
+} finding;
+
+static void find_columns(int64_t first, int64_t last, void *user)
+{
+    finding *f = user;
+    for (int64_t i = first; i < last; i++)
+        if (column_find(f->y, &f->y->column[i], f->place + f->begin[i], NULL) != HR_OK)
+            atomic_store_explicit(&f->failed, true, memory_order_relaxed);
+}
+
+static hr_status column_begin(hr_kernel *k, const lookup_layer *y, int i, hr_error *err)
+{
+    lookup_column *c = &y->column[i];
+    return hr_distinct_rows_begin(k, k->input[y->columns + i]->count + 1, c->l.table.buckets, &c->found, err);
+}
+
+/* Memory for what is multiplied of each column; `distinct`: also of those whose distinct ids are. And zeros. */
+static hr_status layer_take_factors(hr_kernel *k, lookup_layer *y, bool distinct, hr_error *err)
+{
+    int64_t widest = 0, all = 0, more;
     float *values, *zeros;
     for (int turn = 0; turn < 2; turn++) {
         for (int i = 0; i < y->columns; i++) {
             lookup_column *c = &y->column[i];
-            const int64_t ids = k->input[y->columns + i]->count, width = lookup_column_width(c);
+            const int64_t width = lookup_column_width(c);
+            const int64_t most = !c->single ? y->rows : distinct ? k->input[y->columns + i]->count + 1 : 0;
             if (turn == 1) {
-                HR_TRY(hr_distinct_rows_begin(k, ids + 1, c->l.table.buckets, &c->found, err));
-                c->place = place;
                 c->factors = values;
-                place += ids > y->rows ? ids : y->rows;
-                values += (c->single ? ids + 1 : y->rows) * width;
+                values += most * width;
                 continue;
             }
-            HR_TRY(hr_dim_add(places, ids > y->rows ? ids : y->rows, &places, err));
-            HR_TRY(hr_dim_mul(c->single ? ids + 1 : y->rows, width, &more, err));
-            HR_TRY(hr_dim_add(factors, more, &factors, err));
+            HR_TRY(hr_dim_mul(most, width, &more, err));
+            HR_TRY(hr_dim_add(all, more, &all, err));
             widest = width > widest ? width : widest;
         }
-        if (turn == 1) break;
-        HR_TRY(hr_kernel_array(k, places, sizeof *place, "the places of ids", &place, err));
-        HR_TRY(hr_kernel_array(k, factors, sizeof *values, "rows of tables", &values, err));
+        if (turn == 0) HR_TRY(hr_kernel_array(k, all, sizeof *values, "rows of tables", &values, err));
     }
     HR_TRY(hr_kernel_array(k, widest, sizeof *zeros, "zeros", &zeros, err));
     memset(zeros, 0, (size_t)widest * sizeof *zeros);
@@ -176,22 +199,112 @@ static hr_status layer_take_memory(hr_kernel *k, lookup_layer *y, hr_error *err)
     return HR_OK;
 }
 
-hr_status hr__layer_find_ids(hr_kernel *k, lookup_layer *y, hr_error *err)
+/* Where at least a quarter of the rows is saved. */
+static void layer_choose(lookup_layer *y)
 {
-    int64_t ids = 0;
-    HR_TRY(layer_take_memory(k, y, err));
-    for (int i = 0; i < y->columns; i++) ids += k->input[y->columns + i]->count;
-    hr_kernel_parallel(k, y->columns, 8 * (double)ids / y->columns, find_columns, y);
-    for (int i = 0; i < y->columns; i++) { /* where at least a quarter of the rows is saved */
+    for (int i = 0; i < y->columns; i++) {
         lookup_column *c = &y->column[i];
         c->once = c->single && c->found.count <= y->rows - y->rows / 4;
     }
-    if (!y->failed) return HR_OK;
-    for (int i = 0; i < y->columns; i++) { /* for the first error, in order */
-        lookup_column *c = &y->column[i];
-        HR_TRY(hr_distinct_rows_begin(k, k->input[y->columns + i]->count + 1, c->l.table.buckets, &c->found, err));
-        HR_TRY(column_find(y, c, err));
+}
+
+static hr_status layer_give_ids(hr_kernel *k, const lookup_layer *y, hr_error *err)
+{
+    int64_t all = 0;
+    hr_tensor *distinct, *counts;
+    for (int i = 0; i < y->columns; i++) HR_TRY(hr_dim_add(all, y->column[i].found.count, &all, err));
+    HR_TRY(hr_kernel_output(k, 2, HR_SHAPE(all), &distinct, err));
+    HR_TRY(hr_kernel_output(k, 3, HR_SHAPE(y->columns), &counts, err));
+    int64_t *to = distinct->data;
+    for (int i = 0; i < y->columns; i++) {
+        const hr_distinct_rows *found = &y->column[i].found;
+        ((int64_t *)counts->data)[i] = found->count;
+        if (found->count) memcpy(to, found->rows, (size_t)found->count * sizeof *to);
+        to += found->count;
     }
+    return HR_OK;
+}
+
+hr_status hr__layer_find_ids(hr_kernel *k, lookup_layer *y, hr_error *err)
+{
+    finding f = {.y = y};
+    int64_t ids = 0, *begin;
+    hr_tensor *places;
+    HR_TRY(layer_count_places(k, y, &begin, err));
+    HR_TRY(hr_kernel_output(k, 1, HR_SHAPE(begin[y->columns]), &places, err));
+    HR_TRY(layer_take_factors(k, y, true, err));
+    for (int i = 0; i < y->columns; i++) HR_TRY(column_begin(k, y, i, err));
+    for (int i = 0; i < y->columns; i++) ids += k->input[y->columns + i]->count;
+    f.place = places->data;
+    f.begin = begin;
+    hr_kernel_parallel(k, y->columns, 8 * (double)ids / y->columns, find_columns, &f);
+    for (int i = 0; i < y->columns && f.failed; i++) { /* for the first error, in order */
+        HR_TRY(column_begin(k, y, i, err));
+        HR_TRY(column_find(y, &y->column[i], f.place + begin[i], err));
+    }
+    layer_choose(y);
+    return layer_give_ids(k, y, err);
+}
+
+/* ---- the same, told to the gradient ---- */
+
+/* Whether all are from 0 on and below `end`: else a difference is negative. */
+static bool ids_lie_in(const int64_t *id, int64_t count, int64_t end)
+{
+    uint64_t all = 0;
+    for (int64_t i = 0; i < count; i++) all |= (uint64_t)id[i] | ((uint64_t)end - 1 - (uint64_t)id[i]);
+    return all >> 63 == 0;
+}
+
+/* From -1 on. */
+static bool places_lie_in(const int32_t *place, int64_t count, int32_t end)
+{
+    int32_t all = 0;
+    for (int64_t i = 0; i < count; i++) all |= (place[i] < -1) | (place[i] >= end);
+    return all == 0;
+}
+
+/* Item: a column. */
+static void combine_columns(int64_t first, int64_t last, void *user)
+{
+    finding *f = user;
+    for (int64_t i = first; i < last; i++) {
+        const lookup_column *c = &f->y->column[i];
+        if (!c->single && hr_combine_rows(&c->l.table, c->l.ids, NULL, c->l.splits, f->y->rows, c->factors, NULL))
+            atomic_store_explicit(&f->failed, true, memory_order_relaxed);
+    }
+}
+
+hr_status hr__layer_take_ids(hr_kernel *k, lookup_layer *y, int first, hr_error *err)
+{
+    const hr_tensor *places = k->input[first], *distinct = k->input[first + 1], *counts = k->input[first + 2];
+    finding f = {.y = y};
+    int64_t *begin, at = 0, several = 0; /* ids of columns that are not single */
+    HR_TRY(layer_count_places(k, y, &begin, err));
+    if (places->count != begin[y->columns] || counts->count != y->columns)
+        return hr__layer_refuse("a place for each id", err);
+    for (int i = 0; i < y->columns; i++) {
+        lookup_column *c = &y->column[i];
+        const int64_t count = ((const int64_t *)counts->data)[i], own = k->input[y->columns + i]->count;
+        if (count < 0 || count > own + 1 || count > distinct->count - at || count > INT32_MAX)
+            return hr__layer_refuse("the distinct ids of each column", err);
+        c->place = (const int32_t *)places->data + begin[i];
+        c->found.rows = (int64_t *)distinct->data + at;
+        c->found.count = count;
+        if (!ids_lie_in(c->found.rows, count, c->l.table.buckets) ||
+            !places_lie_in(c->place, begin[i + 1] - begin[i], (int32_t)count))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected ids below %lld, and places of them",
+                           (long long)c->l.table.buckets);
+        at += count;
+        several += c->single ? 0 : own;
+    }
+    HR_TRY(layer_take_factors(k, y, false, err));
+    if (several > 0) hr_kernel_parallel(k, y->columns, 8 * (double)several / y->columns, combine_columns, &f);
+    for (int i = 0; i < y->columns && f.failed; i++) { /* for the first error, in order */
+        const lookup_column *c = &y->column[i];
+        if (!c->single) HR_TRY(hr_combine_rows(&c->l.table, c->l.ids, NULL, c->l.splits, y->rows, c->factors, err));
+    }
+    layer_choose(y);
     return HR_OK;
 }
 

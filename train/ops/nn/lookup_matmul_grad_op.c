@@ -1,7 +1,8 @@
 /* The gradient of LookupMatMul: of its weights, and of each table as slices of the distinct rows that were looked up.
  *
  * The rows of gradients that belong to one id are added up before they are multiplied, but of columns where few ids
- * come twice: in leaves of 128 rows of the batch. Products of leaves are added up by a binary tree. So nothing depends on
+ * come twice: in leaves of 512 rows of the batch, or most ids of a batch would come several times. What a leaf has is
+ * multiplied in pieces, which stay in the cache, and their products are added up by a binary tree. So nothing depends on
  * threads. */
 #include "train/ops/nn/lookup_layer.h"
 #include <string.h>
@@ -9,7 +10,8 @@
 enum {
     SIX = HR__TILE_ROWS,
     MAX_WIDTH = HR__TILE_MAX_WIDTH,
-    LEAF = 128, /* rows */
+    LEAF = 512,  /* rows of the batch */
+    PIECE = 128, /* groups of a leaf */
 };
 
 /* What belongs to one id within a leaf is a group. */
@@ -20,9 +22,9 @@ typedef struct groups {
     int32_t *place;        /* of a group: of its id among the distinct ones */
     int32_t *slot;         /* of an id: its newest group */
     float *factors;        /* of a group: the row of the table */
-    uint32_t *pairs;       /* bfloat16: of each leaf, pairs of its groups' factors */
+    uint32_t *pairs;       /* bfloat16: of each piece, pairs of its groups' factors */
     float *by_row;         /* of a group, or a row of the batch: the gradient of the row of the table, whole tiles */
-    float *tiles;          /* gradients of weights, of as many units as a tile has: the trees of leaves so far */
+    float *tiles;          /* gradients of weights, of as many units as a tile has: the trees of pieces so far */
     float *weights;        /* those of some units, packed */
     float **part;          /* while an id's groups are added up: their gradients, and of which leaves they are */
     int64_t *part_leaf;
@@ -61,12 +63,13 @@ static void groups_find(const groups *g, const lookup_column *c, int64_t rows)
         for (int64_t r = from; r < end; r++) {
             const int32_t u = c->place[r];
             if (u < 0) continue;
-            if (g->slot[u] < first) {
-                g->slot[u] = count;
-                g->place[count] = u;
-                g->fill[count++] = 0;
-            }
-            g->fill[g->slot[u]]++;
+            /* Whether the leaf has the id is as good as random, so there is no branch on it. */
+            const int32_t slot = g->slot[u], group = slot < first ? count : slot;
+            g->place[count] = u;
+            g->fill[count] = 0;
+            count += slot < first;
+            g->slot[u] = group;
+            g->fill[group]++;
         }
         for (int32_t i = first; i < count; i++) {
             g->begin[i] = next;
@@ -80,33 +83,42 @@ static void groups_find(const groups *g, const lookup_column *c, int64_t rows)
     g->begin[count] = next;
 }
 
-static void groups_take_factors(const groups *g, const lookup_column *c, int64_t leaves)
+static void groups_take_factors(const backward *b, const groups *g, const lookup_column *c)
 {
     const int64_t depth = lookup_column_width(c);
-    for (int64_t i = 0; i < g->leaf[leaves]; i++)
-        for (int64_t j = 0; j < depth; j++)
-            g->factors[i * depth + j] = g->place[i] < 0 ? 0 : c->factors[g->place[i] * depth + j];
+    for (int64_t i = 0; i < g->leaf[b->leaves]; i++) {
+        const float *row = g->place[i] < 0 ? b->y.zeros : c->l.table.table + c->found.rows[g->place[i]] * depth;
+        for (int64_t j = 0; j < depth; j++) g->factors[i * depth + j] = row[j];
+    }
 }
 
-/* Where the rows of a leaf begin among the factors of a column, or of the dense values, and how many there are. */
-static int64_t leaf_rows(const backward *b, const groups *g, const lookup_column *c, int64_t leaf, int64_t *count)
+/* A run of a column's factors, or of the dense values, all of one leaf. */
+typedef struct piece {
+    int64_t leaf, first, count;
+} piece;
+
+/* The next one; {0} comes before the first. False: there is none. */
+static bool next_piece(const backward *b, const groups *g, const lookup_column *c, piece *p)
 {
-    const int64_t first = c && c->single ? g->leaf[leaf] : leaf * LEAF;
-    const int64_t end = c && c->single ? g->leaf[leaf + 1] : b->y.rows - first < LEAF ? b->y.rows : first + LEAF;
-    *count = end - first;
-    return first;
+    const int64_t rows = b->y.rows;
+    p->first += p->count;
+    for (; p->leaf < b->leaves; p->leaf++) {
+        const int64_t all = rows - p->leaf * LEAF < LEAF ? rows : (p->leaf + 1) * LEAF;
+        const int64_t end = c && c->single ? g->leaf[p->leaf + 1] : all;
+        p->count = end - p->first < PIECE ? end - p->first : PIECE;
+        if (p->count > 0) return true;
+    }
+    return false;
 }
 
-/* Pairs of the factors of each leaf. */
+/* Pairs of the factors of each piece. */
 static void groups_round(const backward *b, const groups *g, const lookup_column *c)
 {
     const int64_t depth = c ? lookup_column_width(c) : b->y.dense_width;
     const float *factors = !c ? b->y.dense : c->single ? g->factors : c->factors;
     uint32_t *to = g->pairs;
-    for (int64_t leaf = 0, count; leaf < b->leaves; leaf++, to += hr__pairs_of(count) * depth) {
-        const int64_t first = leaf_rows(b, g, c, leaf, &count);
-        hr__pairs_across(factors + first * depth, depth, count, depth, to, depth);
-    }
+    for (piece p = {0}; next_piece(b, g, c, &p); to += hr__pairs_of(p.count) * depth)
+        hr__pairs_across(factors + p.first * depth, depth, p.count, depth, to, depth);
 }
 
 static void add_to(float *to, const float *from, int64_t count)
@@ -115,8 +127,8 @@ static void add_to(float *to, const float *from, int64_t count)
 }
 
 /* The product of `count` factors, turned, and gradients: out [depth, a tile's width]. */
-static void leaf_multiply(const backward *b, const float *factors, int64_t depth, const float *sums, int64_t count,
-                          float *out)
+static void piece_multiply(const backward *b, const float *factors, int64_t depth, const float *sums, int64_t count,
+                           float *out)
 {
     const int64_t width = b->tile->width, pieces = (depth + SIX - 1) / SIX;
     for (int64_t q = 0; q < pieces; q++) {
@@ -126,10 +138,10 @@ static void leaf_multiply(const backward *b, const float *factors, int64_t depth
 }
 
 /* The same of pairs. */
-static void leaf_multiply_pairs(const backward *b, const uint32_t *factors, int64_t depth, const float *sums,
-                                int64_t count, float *out)
+static void piece_multiply_pairs(const backward *b, const uint32_t *factors, int64_t depth, const float *sums,
+                                 int64_t count, float *out)
 {
-    uint32_t rounded[LEAF / 2 * MAX_WIDTH];
+    uint32_t rounded[PIECE / 2 * MAX_WIDTH];
     const uint32_t *second = rounded;
     const int64_t width = b->tile->width;
     hr__pairs_across(sums, width, count, width, rounded, width);
@@ -142,19 +154,19 @@ static void leaf_multiply_pairs(const backward *b, const uint32_t *factors, int6
     }
 }
 
-/* The tiles of two trees of leaves of the same size become one. */
-static int leaf_add(const groups *g, int64_t leaf, int64_t size, int tiles)
+/* The tiles of two trees of as many pieces become one. `count`: pieces so far. */
+static int tree_add(const groups *g, int64_t count, int64_t size, int tiles)
 {
-    for (int64_t n = leaf + 1; n % 2 == 0; n /= 2, tiles--)
+    for (int64_t n = count; n % 2 == 0; n /= 2, tiles--)
         add_to(g->tiles + (tiles - 2) * size, g->tiles + (tiles - 1) * size, size);
     return tiles;
 }
 
-/* The same as leaf_by_row. */
-static void leaf_by_row_pairs(const groups *g, int64_t depth, int64_t padded, int64_t first, const float *sums,
-                              int64_t sums_row, int64_t count, int64_t units, bool add)
+/* The same as piece_by_row. */
+static void piece_by_row_pairs(const groups *g, int64_t depth, int64_t padded, int64_t first, const float *sums,
+                               int64_t sums_row, int64_t count, int64_t units, bool add)
 {
-    uint32_t rounded[LEAF * MAX_WIDTH / 2];
+    uint32_t rounded[PIECE * MAX_WIDTH / 2];
     const uint32_t *packed = (const uint32_t *)(const void *)g->weights;
     const int64_t pairs = hr__pairs_of(units);
     for (int64_t i = 0; i < count; i++) hr__pairs_along(sums + i * sums_row, units, rounded + i * pairs);
@@ -172,8 +184,8 @@ static void leaf_by_row_pairs(const groups *g, int64_t depth, int64_t padded, in
 }
 
 /* Of some units: their share of the gradients of the rows of the table. */
-static void leaf_by_row(const groups *g, int64_t depth, int64_t padded, int64_t first, const float *sums,
-                        int64_t sums_row, int64_t count, int64_t units, bool add)
+static void piece_by_row(const groups *g, int64_t depth, int64_t padded, int64_t first, const float *sums,
+                         int64_t sums_row, int64_t count, int64_t units, bool add)
 {
     const float *packed = g->weights;
     for (int64_t d = 0; d < depth;) {
@@ -210,29 +222,30 @@ static void backward_pack(const backward *b, const groups *g, const lookup_colum
 static void backward_units(const backward *b, const groups *g, const lookup_column *c, int64_t unit)
 {
     const lookup_layer *y = &b->y;
-    float sums[LEAF * MAX_WIDTH];
+    float sums[PIECE * MAX_WIDTH];
     const int64_t width = b->tile->width, there = y->units - unit < width ? y->units - unit : width;
     const int64_t depth = c ? lookup_column_width(c) : y->dense_width, padded = hr__panels_width(depth);
     const float *grad = b->parts + y->rows * unit;
-    int tiles = 0;
     const uint32_t *pairs = g->pairs;
+    int tiles = 0;
+    int64_t pieces = 0;
     if (c) backward_pack(b, g, c, unit, there);
-    for (int64_t leaf = 0; leaf < b->leaves; leaf++) {
-        int64_t count;
-        const int64_t first = leaf_rows(b, g, c, leaf, &count);
-        const float *of = grad + first * width, *factors = !c ? y->dense : c->single ? g->factors : c->factors;
+    for (piece p = {0}; next_piece(b, g, c, &p);) {
+        const float *of = grad + p.first * width, *factors = !c ? y->dense : c->single ? g->factors : c->factors;
         if (c && c->once) {
-            b->tile->sums(grad, width, g->order, g->begin + first, count, sums, width, false);
+            b->tile->sums(grad, width, g->order, g->begin + p.first, p.count, sums, width, false);
             of = sums;
         }
         if (b->pairs)
-            leaf_multiply_pairs(b, pairs, depth, of, count, g->tiles + tiles * depth * width);
+            piece_multiply_pairs(b, pairs, depth, of, p.count, g->tiles + tiles * depth * width);
         else
-            leaf_multiply(b, factors + first * depth, depth, of, count, g->tiles + tiles * depth * width);
-        pairs += hr__pairs_of(count) * depth;
-        tiles = leaf_add(g, leaf, depth * width, tiles + 1);
-        if (c) (b->pairs ? leaf_by_row_pairs : leaf_by_row)(g, depth, padded, first, of, width, count, there, unit > 0);
+            piece_multiply(b, factors + p.first * depth, depth, of, p.count, g->tiles + tiles * depth * width);
+        pairs += hr__pairs_of(p.count) * depth;
+        tiles = tree_add(g, ++pieces, depth * width, tiles + 1);
+        if (!c) continue;
+        (b->pairs ? piece_by_row_pairs : piece_by_row)(g, depth, padded, p.first, of, width, p.count, there, unit > 0);
     }
+    if (tiles == 0) memset(g->tiles, 0, (size_t)(depth * width) * sizeof *g->tiles); /* no row has an id */
     for (; tiles > 1; tiles--)
         add_to(g->tiles + (tiles - 2) * depth * width, g->tiles + (tiles - 1) * depth * width, depth * width);
     for (int64_t d = 0; d < depth; d++)
@@ -257,7 +270,17 @@ static void add_groups(const groups *g, int64_t count, int64_t depth, float *to)
     memcpy(to, g->part[0], (size_t)depth * sizeof *to);
 }
 
-static void backward_add_up(const backward *b, const groups *g, const lookup_column *c, float *values)
+/* The gradients of the rows of the table from those of groups: of one leaf, */
+static void backward_add_leaf(const groups *g, const lookup_column *c, float *values)
+{
+    const int64_t depth = lookup_column_width(c), padded = hr__panels_width(depth);
+    memset(values, 0, (size_t)(c->found.count * depth) * sizeof *values);
+    for (int64_t i = 0; i < g->leaf[1]; i++)
+        if (g->place[i] >= 0) add_to(values + g->place[i] * depth, g->by_row + i * padded, depth);
+}
+
+/* of several. */
+static void backward_add_leaves(const backward *b, const groups *g, const lookup_column *c, float *values)
 {
     const int64_t depth = lookup_column_width(c), padded = hr__panels_width(depth), ids = c->found.count;
     int32_t *leaf_of = g->begin, *next = g->fill, *first = g->slot;
@@ -305,12 +328,14 @@ static void backward_items(int64_t first, int64_t last, void *user)
         const groups *g = &b->groups[i];
         if (c && c->single) {
             (c->once ? groups_find : groups_are_rows)(g, c, y->rows);
-            groups_take_factors(g, c, b->leaves);
+            groups_take_factors(b, g, c);
         }
         if (b->pairs) groups_round(b, g, c);
         for (int64_t unit = 0; unit < y->units; unit += b->tile->width) backward_units(b, g, c, unit);
-        if (c && c->single)
-            backward_add_up(b, g, c, b->values[i]);
+        if (c && c->single && b->leaves == 1)
+            backward_add_leaf(g, c, b->values[i]);
+        else if (c && c->single)
+            backward_add_leaves(b, g, c, b->values[i]);
         else if (c)
             backward_spread(b, g, c, b->values[i]);
     }
@@ -356,13 +381,14 @@ static hr_status backward_share_numbers(hr_kernel *k, backward *b, hr_error *err
 static hr_status groups_take_memory(hr_kernel *k, const backward *b, groups *g, const lookup_column *c, hr_error *err)
 {
     const int64_t depth = c ? lookup_column_width(c) : b->y.dense_width, padded = hr__panels_width(depth);
+    const int64_t pieces = b->y.rows / PIECE + b->leaves;
     int64_t levels = 2, tiles, by_row = 0, factors = 0, pairs = 0, all;
     float *values;
-    for (int64_t n = b->leaves; n > 0; n /= 2) levels++;
+    for (int64_t n = pieces; n > 0; n /= 2) levels++;
     HR_TRY(hr_dim_mul(depth, b->tile->width * levels, &tiles, err));
     if (c) HR_TRY(hr_dim_mul(b->y.rows, padded, &by_row, err));
     if (c && c->single) HR_TRY(hr_dim_mul(b->y.rows, depth, &factors, err));
-    if (b->pairs) HR_TRY(hr_dim_mul(b->y.rows / 2 + b->leaves, depth, &pairs, err));
+    if (b->pairs) HR_TRY(hr_dim_mul(b->y.rows / 2 + pieces, depth, &pairs, err));
     HR_TRY(hr_dim_add(tiles, by_row, &all, err));
     HR_TRY(hr_dim_add(all, factors, &all, err));
     HR_TRY(hr_dim_add(all, padded * b->tile->width, &all, err));
@@ -425,10 +451,11 @@ static hr_status backward_compute(hr_kernel *k, hr_error *err)
     backward b = {0};
     lookup_layer *y = &b.y;
     HR_TRY(hr__layer_take_inputs(k, y, err));
-    const hr_tensor *grad = k->input[k->inputs - 1];
+    const int last = 2 * y->columns + y->parts + 1;
+    const hr_tensor *grad = k->input[last];
     if (!hr_shape_equal(grad->shape, HR_SHAPE(y->rows, y->units)))
         return hr__layer_refuse("a gradient for each row and unit", err);
-    HR_TRY(hr__layer_find_ids(k, y, err));
+    HR_TRY(hr__layer_take_ids(k, y, last + 1, err));
     HR_TRY(backward_make_outputs(k, &b, err));
     if (y->rows == 0 || y->units == 0) return HR_OK;
     b.grad = grad->data;
@@ -463,7 +490,7 @@ const hr_graph_op hr_graph_ops_lookup_matmul_grad_op[] = {
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Headrace>LookupMatMulGrad",
-        .inputs = LAYER_INPUTS ", grad:float",
+        .inputs = LAYER_INPUTS ", grad:float, " LAYER_FOUND,
         .outputs = "weights_grad:float, values:N*float, indices:N*int64",
         .attrs = LAYER_ATTRS,
         .traits = HR_STATEFUL | HR_READS_ONLY,

@@ -320,12 +320,12 @@ static hr_status forward_compute(hr_kernel *k, hr_error *err)
     hr_tensor *out;
     HR_TRY(hr__layer_take_inputs(k, y, err));
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(y->rows, y->units), &out, err));
+    HR_TRY(hr__layer_find_ids(k, y, err));
     if (out->count == 0) return HR_OK;
     if (y->inner == 0) {
         memset(out->data, 0, (size_t)out->count * sizeof(float));
         return HR_OK;
     }
-    HR_TRY(hr__layer_find_ids(k, y, err));
     f.out = out->data;
     f.tile = layer_tile(y->units);
     const int64_t width = f.tile->width, panels = (y->units + width - 1) / width;
@@ -357,6 +357,8 @@ static hr_status layer_shape(hr_infer *s, hr_error *err)
         return hr_infer_refuse(s, err, "a matrix of weights");
     const int64_t rows = splits.rank == 1 && splits.dims[0] > 0 ? splits.dims[0] - 1 : -1;
     s->output[0] = HR_SHAPE(rows, weights.rank == 2 ? weights.dims[1] : -1);
+    s->output[1] = s->output[2] = HR_SHAPE(-1);
+    s->output[3] = HR_SHAPE(columns);
     return HR_OK;
 }
 
@@ -365,7 +367,7 @@ const hr_graph_op hr_graph_ops_lookup_matmul_op[] = {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Headrace>LookupMatMul",
         .inputs = LAYER_INPUTS,
-        .outputs = "product:float",
+        .outputs = "product:float, " LAYER_FOUND,
         .attrs = LAYER_ATTRS,
         .traits = HR_STATEFUL | HR_READS_ONLY,
         .shape = layer_shape,

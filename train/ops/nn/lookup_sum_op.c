@@ -154,7 +154,7 @@ static hr_status lookup_sum_shape(hr_infer *s, hr_error *err)
 
 /* Columns share memory in which rows are found, a group of them one part of it. Rows of a table of up to DIRECT times
  * as many rows as a hash table has slots are found by themselves. */
-enum { GROUP = 8, MAX_GROUPS = 32, DIRECT = 4, FEWEST_SLOTS = 16 };
+enum { GROUP = 8, MAX_GROUPS = 32, DIRECT = 8, FEWEST_SLOTS = 16 };
 
 typedef struct sum_slices {
     hr_distinct_rows found; /* `rows`: the indices of the slices */
@@ -233,7 +233,7 @@ static hr_status slices_choose(const lookup *l, sum_slices *s, hr_error *err)
     if (s->ids >= INT32_MAX / 8)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.rows", "expected fewer than %d rows in a gradient, got %lld",
                        INT32_MAX / 8, (long long)s->ids);
-    while (slots < 4 * (uint64_t)(s->ids + 1)) slots *= 2;
+    while (slots < 2 * (uint64_t)(s->ids + 1)) slots *= 2;
     const bool direct = (uint64_t)l->table.buckets <= DIRECT * slots;
     s->found.mask = direct ? 0 : (uint32_t)(slots - 1);
     s->slots = direct ? (size_t)l->table.buckets : slots;
