@@ -1,5 +1,5 @@
-/* What computes products: OpenBLAS for floats and doubles, tiles of registers for floats where one matrix stays in the
- * cache, pairs of bfloat16, plain loops for other types. */
+/* What computes products: tiles of registers for floats, pairs of bfloat16, OpenBLAS for doubles and what tiles do not
+ * fit, plain loops for other types. */
 #include "train/ops/bfloat16.h"
 #include "train/ops/products.h"
 #include "train/ops/tiles.h"
@@ -108,30 +108,33 @@ static void rows_of_type(const hr__product *p, int64_t first, int64_t last)
 
 static const hr__product_kernel loops = {.name = "loops", .takes = is_any, .tile = 1, .run = rows_of_type};
 
-/* ---- floats in tiles of registers (tiles.h), if b stays in the cache ---- */
+/* ---- floats in tiles of registers (tiles.h) ---- */
 
 enum {
     MIN_ROWS = 24,
     MIN_COLUMNS = 16,
-    MAX_VALUES = 1 << 18, /* of b */
+    SMALL = 1 << 18, /* values of a matrix that stays in the cache */
+    LARGE = 1 << 24, /* that is copied */
 };
 
 static bool fits_registers(const hr__product *p)
 {
-    return p->dtype == HR_FLOAT && p->alone && p->n >= MIN_COLUMNS && p->k <= MAX_VALUES / p->n &&
-           hr__tiles()->width >= MIN_COLUMNS;
+    return p->dtype == HR_FLOAT && p->alone && p->n >= MIN_COLUMNS && hr__tiles()->width >= MIN_COLUMNS;
 }
 
+static bool is_small(const hr__product *p) { return p->k <= SMALL / p->n; }
+
 /* Both matrices are read where they lie; but of the last columns, fewer than the narrowest tile has, b is packed. In deep
- * products values lie too far apart. If a is turned, as of gradients of weights, shallow ones wait for memory, which
- * OpenBLAS reads in a better order. */
-enum { MIN_DEPTH = 128, MAX_DEPTH = 1024, ALL = 1 << 30 };
+ * products values lie too far apart, and rows a multiple of a page apart share few places of the first cache. If a is
+ * turned, as of gradients of weights, shallow products wait for memory. */
+enum { MIN_DEPTH = 128, MAX_DEPTH = 1024, PAGE = 1024 /* floats */, ALL = 1 << 30 };
 
 static bool fits_direct(const hr__product *p)
 {
-    const bool few = p->m < MIN_ROWS; /* of predictions, for which OpenBLAS is not worth loading */
-    const bool fits = p->ta ? !few && p->k >= MIN_DEPTH && p->k <= MAX_DEPTH : few || p->k < MAX_DEPTH;
-    return fits_registers(p) && !p->tb && fits;
+    if (!fits_registers(p) || p->tb) return false;
+    if (p->m < MIN_ROWS) return is_small(p); /* of predictions, for which OpenBLAS is not worth loading */
+    const bool near = p->b_row % PAGE != 0 && (!p->ta || p->a_column % PAGE != 0);
+    return is_small(p) && near && p->k < MAX_DEPTH && (!p->ta || p->k >= MIN_DEPTH);
 }
 
 static int64_t narrowest(void) { return hr__tiles()[HR__TILE_WIDTHS - 1].width; }
@@ -188,14 +191,19 @@ static const hr__product_kernel direct = {.name = "tiles in place",
                                           .pack = direct_pack,
                                           .run = direct_run};
 
-/* b is packed once for all blocks. */
-static bool fits_panels(const hr__product *p) { return fits_registers(p) && !p->ta && p->m >= MIN_ROWS; }
+/* b is packed once for all blocks. If a is turned, each block lays out its rows, so that their values are neighbours:
+ * after the panels. */
+static bool fits_panels(const hr__product *p) { return fits_registers(p) && p->m >= MIN_ROWS && p->k <= LARGE / p->n; }
+
+/* Blocks of few rows are shared out more evenly, but each reads all of b. */
+static bool fits_small_panels(const hr__product *p) { return fits_panels(p) && is_small(p) && !p->ta; }
 
 static hr_status panels_memory(const hr__product *p, int64_t *bytes, hr_error *err)
 {
-    (void)err; /* b is small */
-    *bytes = p->k * hr__panels_width(p->n) * (int64_t)sizeof(float);
-    return HR_OK;
+    int64_t rows = 0;
+    if (p->ta) HR_TRY(hr_dim_mul(p->m, p->k, &rows, err));
+    HR_TRY(hr_dim_add(rows, p->k * hr__panels_width(p->n), &rows, err)); /* at most 16 columns more than b has */
+    return hr_dim_mul(rows, sizeof(float), bytes, err);
 }
 
 static void panels_pack(const hr__product *p, int64_t column)
@@ -208,13 +216,24 @@ static void panels_pack(const hr__product *p, int64_t column)
 
 static void panels_run(const hr__product *p, int64_t first, int64_t last)
 {
-    hr__panels_product((const float *)p->a + first * p->a_row, p->a_row, last - first, p->k, p->packed, p->n,
+    const float *a = (const float *)p->a + first * p->a_row, *packed = p->packed;
+    float *turned = (float *)p->packed + p->k * hr__panels_width(p->n) + first * p->k;
+    if (p->ta) hr__turn(a, p->a_column, p->k, last - first, turned);
+    hr__panels_product(p->ta ? turned : a, p->ta ? p->k : p->a_row, last - first, p->k, packed, p->n,
                        (float *)p->out + first * p->n);
 }
 
+static const hr__product_kernel small_panels = {.name = "tiles of a small matrix",
+                                                .takes = fits_small_panels,
+                                                .block = 12,
+                                                .tile = HR__TILE_ROWS,
+                                                .columns = HR__TILE_MAX_WIDTH,
+                                                .memory = panels_memory,
+                                                .pack = panels_pack,
+                                                .run = panels_run};
 static const hr__product_kernel panels = {.name = "tiles",
                                           .takes = fits_panels,
-                                          .block = 12,
+                                          .block = 48,
                                           .tile = HR__TILE_ROWS,
                                           .columns = HR__TILE_MAX_WIDTH,
                                           .memory = panels_memory,
@@ -284,8 +303,8 @@ static const hr__product_kernel rounded = {.name = "bfloat16",
 
 /* ---- the list ---- */
 
-const hr__product_kernel *const hr__product_kernels[] = {&rounded,        &short_vectors,   &dots,  &direct, &panels,
-                                                         &blas_of_floats, &blas_of_doubles, &loops, NULL};
+const hr__product_kernel *const hr__product_kernels[] = {
+    &rounded, &short_vectors, &dots, &direct, &small_panels, &panels, &blas_of_floats, &blas_of_doubles, &loops, NULL};
 
 const hr__product_kernel *hr__product_kernel_for(const hr__product *p)
 {

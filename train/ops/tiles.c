@@ -224,30 +224,63 @@ int64_t hr__panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, 
     return width;
 }
 
-/* One tile, what is missing of it beside. */
-static void panel_tile(const hr__tile *tile, const float *const *a, const float *panel, int64_t inner, float *out,
-                       int64_t row, int rows, int64_t columns)
+enum { LANES = 16 };
+
+#ifdef __x86_64__
+/* Where a multiple of 16 is not left, the last ones are done again. */
+static void turn_lanes(const float *from, int64_t from_row, int64_t rows, int64_t columns, float *to)
+{
+    for (int64_t r = 0; r < rows; r += LANES) {
+        const int64_t row = r < rows - LANES ? r : rows - LANES;
+        for (int64_t c = 0; c < columns; c += LANES) {
+            const int64_t column = c < columns - LANES ? c : columns - LANES;
+            hr__turn_16(from + row * from_row + column, from_row, to + column * rows + row, rows);
+        }
+    }
+}
+#endif
+
+void hr__turn(const float *from, int64_t from_row, int64_t rows, int64_t columns, float *to)
+{
+#ifdef __x86_64__
+    if (rows >= LANES && columns >= LANES && hr__cpu_has(HR__AVX512)) {
+        turn_lanes(from, from_row, rows, columns, to);
+        return;
+    }
+#endif
+    for (int64_t r = 0; r < rows; r += LANES) /* rows at once, whose values will be neighbours */
+        for (int64_t c = 0; c < columns; c++)
+            for (int64_t i = r; i < r + LANES && i < rows; i++) to[c * rows + i] = from[i * from_row + c];
+}
+
+/* One tile, what is missing of it beside; `add`: added to what is there. */
+static void panel_tile(const hr__tile *tile, const float *const *a, const float *panel, int64_t depth, float *out,
+                       int64_t row, int rows, int64_t columns, bool add)
 {
     float beside[HR__TILE_ROWS * HR__TILE_MAX_WIDTH], *to[HR__TILE_ROWS];
     const bool whole = rows == HR__TILE_ROWS && columns >= tile->width;
-    for (int r = 0; r < HR__TILE_ROWS; r++) to[r] = whole ? out + r * row : beside + r * tile->width;
-    tile->rows(a, &panel, 1, inner, to, false);
     const size_t bytes = (size_t)(columns < tile->width ? columns : tile->width) * sizeof *out;
+    for (int r = 0; r < HR__TILE_ROWS; r++) to[r] = whole ? out + r * row : beside + r * tile->width;
+    if (!whole && add) memset(beside, 0, sizeof beside);
+    for (int r = 0; !whole && add && r < rows; r++) memcpy(to[r], out + r * row, bytes);
+    tile->rows(a, &panel, 1, depth, to, add);
     for (int r = 0; !whole && r < rows; r++) memcpy(out + r * row, to[r], bytes);
 }
 
 void hr__panels_product(const float *a, int64_t a_row, int64_t rows, int64_t inner, const float *panels,
                         int64_t columns, float *out)
 {
-    for (int64_t n = 0; n < columns;) {
+    enum { DEEP = 1024 }; /* so much of a panel stays in the second-level cache */
+    for (int64_t n = 0, width; n < columns; n += width, panels += inner * width) {
         const hr__tile *tile = hr__tile_for(columns - n);
-        for (int64_t m = 0; m < rows; m += HR__TILE_ROWS) {
-            const int there = rows - m < HR__TILE_ROWS ? (int)(rows - m) : HR__TILE_ROWS;
-            const float *at[HR__TILE_ROWS];
-            for (int r = 0; r < HR__TILE_ROWS; r++) at[r] = a + (m + (r < there ? r : 0)) * a_row;
-            panel_tile(tile, at, panels, inner, out + m * columns + n, columns, there, columns - n);
-        }
-        panels += inner * tile->width;
-        n += tile->width;
+        width = tile->width;
+        for (int64_t k = 0; k < inner; k += DEEP)
+            for (int64_t m = 0; m < rows; m += HR__TILE_ROWS) {
+                const int there = rows - m < HR__TILE_ROWS ? (int)(rows - m) : HR__TILE_ROWS;
+                const float *at[HR__TILE_ROWS];
+                for (int r = 0; r < HR__TILE_ROWS; r++) at[r] = a + (m + (r < there ? r : 0)) * a_row + k;
+                panel_tile(tile, at, panels + k * width, inner - k < DEEP ? inner - k : DEEP, out + m * columns + n,
+                           columns, there, columns - n, k > 0);
+            }
     }
 }

@@ -56,6 +56,8 @@ int64_t hr__panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, 
 /* to[c * to_row + r] = from[r * from_row + c], 16 rows and columns of each, any bits. For processors with AVX-512. */
 void hr__turn_16(const float *from, int64_t from_row, float *to, int64_t to_row);
 #endif
+/* to[c * rows + r] = from[r * from_row + c], of each row r and each c < columns: a matrix turned. */
+void hr__turn(const float *from, int64_t from_row, int64_t rows, int64_t columns, float *to);
 /* Rows of a matrix, `inner` values each, times packed panels: out [rows, columns]. `a_row`: from row to row. */
 void hr__panels_product(const float *a, int64_t a_row, int64_t rows, int64_t inner, const float *panels,
                         int64_t columns, float *out);

@@ -45,6 +45,20 @@ static void run(const int64_t *size, bool ta, bool tb, hr_dtype dtype, hr_produc
     hr_graph_free(g);
 }
 
+static void compare_with_double(const int64_t *size, bool ta, bool tb, hr_products products, unsigned features)
+{
+    hr_tensor floats, doubles;
+    run(size, ta, tb, HR_FLOAT, products, features, &floats);
+    run(size, ta, tb, HR_DOUBLE, products, ~0U, &doubles);
+    for (int64_t i = 0; i < doubles.count; i++)
+        if ((double)((float *)floats.data)[i] != ((double *)doubles.data)[i])
+            fail_msg("[%lld, %lld, %lld], turned %d %d, value %lld: %g, not %g", (long long)size[0], (long long)size[1],
+                     (long long)size[2], ta, tb, (long long)i, (double)((float *)floats.data)[i],
+                     ((double *)doubles.data)[i]);
+    hr_tensor_clear(&floats);
+    hr_tensor_clear(&doubles);
+}
+
 static void compare_with_doubles(hr_products products, const unsigned *processors)
 {
     uint64_t key = 0;
@@ -54,16 +68,7 @@ static void compare_with_doubles(hr_products products, const unsigned *processor
         const bool of_weights = trial % 8 == 0; /* as gradients of them */
         const bool ta = of_weights || draw(&key, 4) == 0, tb = !of_weights && draw(&key, 2) == 0;
         if (of_weights) size[1] = 128 + draw(&key, 100);
-        hr_tensor floats, doubles;
-        run(size, ta, tb, HR_FLOAT, products, processors[trial % 3], &floats);
-        run(size, ta, tb, HR_DOUBLE, products, ~0U, &doubles);
-        for (int64_t i = 0; i < doubles.count; i++)
-            if ((double)((float *)floats.data)[i] != ((double *)doubles.data)[i])
-                fail_msg("trial %d, [%lld, %lld, %lld], value %lld: %g, not %g", trial, (long long)size[0],
-                         (long long)size[1], (long long)size[2], (long long)i, (double)((float *)floats.data)[i],
-                         ((double *)doubles.data)[i]);
-        hr_tensor_clear(&floats);
-        hr_tensor_clear(&doubles);
+        compare_with_double(size, ta, tb, products, processors[trial % 3]);
     }
 }
 
@@ -72,6 +77,21 @@ static void floats_give_what_doubles_give(void **state)
     (void)state;
     static const unsigned processors[] = {~0U, HR__SSE42 | HR__AVX2, 0};
     compare_with_doubles(HR_PRODUCTS_FLOAT, processors);
+}
+
+/* Of more values than the cache has, deeper than a panel's part, and rows a page apart. */
+static void floats_of_large_matrices_do_so_too(void **state)
+{
+    (void)state;
+    static const unsigned processors[] = {~0U, HR__SSE42 | HR__AVX2, 0};
+    static const int64_t sizes[][3] = {
+        {31, 2100, 150}, {24, 1024, 300}, {61, 300, 1024}, {1024, 40, 70}, {7, 2000, 200}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int turned = 0; turned < 4; turned++)
+            compare_with_double(sizes[i], turned & 1, turned & 2, HR_PRODUCTS_FLOAT,
+                                processors[(i + (size_t)turned) % 3]);
+    for (int turned = 0; turned < 4; turned++)
+        compare_with_double(sizes[0], turned & 1, turned & 2, HR_PRODUCTS_FLOAT, processors[0]);
 }
 
 static void whole_numbers_are_exact_as_bfloat16(void **state)
@@ -209,9 +229,9 @@ static void bfloat16_rounds_to_the_nearest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats_give_what_doubles_give),         cmocka_unit_test(whole_numbers_are_exact_as_bfloat16),
-        cmocka_unit_test(bfloat16_has_the_same_bits_everywhere), cmocka_unit_test(bfloat16_ends_at_the_smallest_number),
-        cmocka_unit_test(bfloat16_rounds_to_the_nearest),
+        cmocka_unit_test(floats_give_what_doubles_give),        cmocka_unit_test(floats_of_large_matrices_do_so_too),
+        cmocka_unit_test(whole_numbers_are_exact_as_bfloat16),  cmocka_unit_test(bfloat16_has_the_same_bits_everywhere),
+        cmocka_unit_test(bfloat16_ends_at_the_smallest_number), cmocka_unit_test(bfloat16_rounds_to_the_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
