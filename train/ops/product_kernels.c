@@ -73,6 +73,32 @@ static void short_dots(const hr__product *p, int64_t first, int64_t last)
 static const hr__product_kernel short_vectors = {
     .name = "short dots", .takes = is_short_vector, .tile = 1, .run = short_dots};
 
+/* A matrix that is turned times a vector, as the gradient of the last layer's weights: its rows are added up where they
+ * lie. Each part is summed up by itself, so that sums of many rows stay as exact. */
+static bool is_turned_vector(const hr__product *p) { return is_vector(p) && p->a_row == 1; }
+
+static void add_rows(const hr__product *p, int64_t first, int64_t last)
+{
+    enum { SOME = 128, PART = 64 };
+    for (int64_t row = first; row < last; row += SOME) {
+        const int64_t count = last - row < SOME ? last - row : SOME;
+        const float *a = (const float *)p->a + row, *b = p->b;
+        float *out = (float *)p->out + row, sum[SOME];
+        memset(out, 0, (size_t)count * sizeof *out);
+        for (int64_t part = 0; part < p->k; part += PART) {
+            memset(sum, 0, sizeof sum);
+            for (int64_t i = part; i < p->k && i < part + PART; i++) {
+                const float factor = b[i * p->b_row];
+                for (int64_t r = 0; r < count; r++) sum[r] += a[i * p->a_column + r] * factor;
+            }
+            for (int64_t r = 0; r < count; r++) out[r] += sum[r];
+        }
+    }
+}
+
+static const hr__product_kernel turned_vectors = {
+    .name = "rows added up", .takes = is_turned_vector, .tile = 1, .run = add_rows};
+
 /* ---- plain loops ---- */
 
 /* What is turned of complex numbers is conjugated, too, where BatchMatMul's adj_x and adj_y say so. */
@@ -304,7 +330,8 @@ static const hr__product_kernel rounded = {.name = "bfloat16",
 /* ---- the list ---- */
 
 const hr__product_kernel *const hr__product_kernels[] = {
-    &rounded, &short_vectors, &dots, &direct, &small_panels, &panels, &blas_of_floats, &blas_of_doubles, &loops, NULL};
+    &rounded, &short_vectors,  &turned_vectors,  &dots,  &direct, &small_panels,
+    &panels,  &blas_of_floats, &blas_of_doubles, &loops, NULL};
 
 const hr__product_kernel *hr__product_kernel_for(const hr__product *p)
 {

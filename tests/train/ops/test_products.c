@@ -84,8 +84,8 @@ static void floats_of_large_matrices_do_so_too(void **state)
 {
     (void)state;
     static const unsigned processors[] = {~0U, HR__SSE42 | HR__AVX2, 0};
-    static const int64_t sizes[][3] = {
-        {31, 2100, 150}, {24, 1024, 300}, {61, 300, 1024}, {1024, 40, 70}, {7, 2000, 200}};
+    static const int64_t sizes[][3] = {{31, 2100, 150}, {24, 1024, 300}, {61, 300, 1024},
+                                       {1024, 40, 70},  {7, 2000, 200},  {200, 1100, 1}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int turned = 0; turned < 4; turned++)
             compare_with_double(sizes[i], turned & 1, turned & 2, HR_PRODUCTS_FLOAT,

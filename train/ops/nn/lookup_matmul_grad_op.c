@@ -422,7 +422,7 @@ static hr_status backward_take_parts(hr_kernel *k, backward *b, hr_error *err)
     int64_t floats;
     HR_TRY(hr_dim_mul(b->y.rows, parts * width, &floats, err));
     HR_TRY(hr_kernel_array(k, floats, sizeof *b->parts, "the gradients of a layer", &b->parts, err));
-    hr_kernel_parallel(k, parts, 0.1 * (double)(b->y.rows * width), backward_fill_parts, b);
+    hr_kernel_parallel(k, parts, 0.4 * (double)(b->y.rows * width), backward_fill_parts, b);
     return HR_OK;
 }
 
