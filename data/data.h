@@ -67,6 +67,9 @@ typedef struct hr_iterate_opts {
      * epoch of hr_repeat over the dataset gives, so what draws anew in every epoch, as hr_shuffle, does so in every
      * run. Default: 0, which draws as no epoch does. */
     int64_t epoch;
+    /* Workers begin at once and read ahead, which takes memory. Default: with the first call for an element. TensorFlow's
+     * word for it is experimental_warm_start. */
+    bool warm_start;
 } hr_iterate_opts;
 /* Gives an iterator. If the dataset failed, hr_next returns its error. Takes `ds`. */
 HR_API hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts);

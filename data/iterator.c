@@ -65,6 +65,15 @@ static hr_status check_options(const hr_iterate_opts *opts, hr_error *err)
     return HR_OK;
 }
 
+/* From here on workers look for work in it. What nobody has asked for yet takes no memory for what is read ahead, and no
+ * worker's time: of iterators there may be thousands. */
+static hr_status iterator_begin(hr_iterator *it)
+{
+    engine *e = &it->engine;
+    e->begun = true;
+    return e->max_workers > 0 ? hr__pool_join(&e->client, &it->error) : HR_OK;
+}
+
 static hr_status iterator_start(hr_iterator *it, const hr_iterate_opts *opts)
 {
     engine *e = &it->engine;
@@ -77,7 +86,7 @@ static hr_status iterator_start(hr_iterator *it, const hr_iterate_opts *opts)
     if (!hr__shared_open(e, it->ds)) return hr_no_memory(&it->error, "a pipeline");
     if (opts->state) HR_TRY(hr__state_load(it, opts->state, opts->state_size, &it->error));
     if (opts->first) HR_TRY(begin_at(it, opts->first, &it->error));
-    if (e->max_workers > 0) HR_TRY(hr__pool_join(&e->client, &it->error));
+    if (opts->warm_start) HR_TRY(iterator_begin(it));
     hr__token_ref(it->input.before);
     const uint64_t path = hr__epoch_path(it->ds, e->epoch);
     it->input.stage = hr__stage_new(&it->node, 0, hr_dataset_ref(it->ds), path, it->input.before);
@@ -158,6 +167,7 @@ static bool iterator_help(hr_iterator *it, uint64_t deadline)
 static hr_status find_next(hr_iterator *it)
 {
     hr_status none = HR_OK;
+    if (!it->engine.begun) HR_TRY(iterator_begin(it));
     if (engine_cancelled(&it->engine))
         return hr_fail(&it->error, HR_CANCELLED, "cancelled", "the iterator was cancelled");
     if (it->engine.no_memory) return hr_no_memory(&it->error, "a pipeline");
@@ -273,7 +283,7 @@ static void close_run(hr_iterator *it)
 {
     engine *e = &it->engine;
     hr__engine_cancel(e);
-    if (e->max_workers > 0) hr__pool_leave(&e->client);
+    if (e->begun && e->max_workers > 0) hr__pool_leave(&e->client);
     listener_close(it);
     hr__element_close(&it->element);
     if (it->input.head) hr__unit_clear(it->input.head);

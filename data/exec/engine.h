@@ -115,6 +115,7 @@ struct engine {
     int depths;
     int stages, stage_capacity;
     hr_work *work[MAX_THREADS]; /* made when first needed */
+    bool begun;                 /* the pool's workers know it: not before somebody asks for the first element */
     int max_workers, window;
     int64_t unit_rows;
     size_t unit_size;

@@ -286,7 +286,6 @@ enum { SAMPLED_UNITS = 16 }; /* of so many one tells how long its thread slept: 
 static void plan_and_work(stage *s, hr_work *w)
 {
     engine *e = s->engine;
-    unit *u = hr__stage_unit(s, s->planned);
     parts *returned = schedule_begin(s, w);
     const size_t reserved = s->unit_bytes;
     e->reserved += reserved;
@@ -296,7 +295,7 @@ static void plan_and_work(stage *s, hr_work *w)
     hr__engine_stall(e);
     unit_times at = {.sampled = s->times.units % SAMPLED_UNITS == 0};
     note_moment(&at, 0);
-    const hr_status planned = hr__stage_plan(s, u, returned);
+    const hr_status planned = hr__stage_plan(s, returned);
     note_moment(&at, 1);
     const int64_t parts = plan_parts(s);
 
@@ -304,7 +303,7 @@ static void plan_and_work(stage *s, hr_work *w)
     s->planning = false;
     s->ended = s->top->ended;
     if (planned == HR_OK) {
-        finish_unit(s, u, w, parts, &at);
+        finish_unit(s, hr__stage_unit(s, s->planned), w, parts, &at);
     } else {
         s->times.plan_ns += at.at[1] - at.at[0];
         s->times.waits += planned == HR_WAIT;

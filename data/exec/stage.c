@@ -159,7 +159,7 @@ bool hr__stage_cut(stage *s, hr_settings settings)
 }
 
 /* Of files read side by side each needs little ahead: what is read too early leaves the cache before it is used. */
-static bool make_ring(stage *s, bool opened)
+static void set_window(stage *s, bool opened)
 {
     const engine *e = s->engine;
     if (e->window) s->window = e->window;
@@ -167,9 +167,13 @@ static bool make_ring(stage *s, bool opened)
     if (tuned) s->window = opened && !s->top->ds->inputs ? 3 : 2 * (e->max_workers + 1) + 2;
     if (s->window > MAX_WINDOW) s->window = MAX_WINDOW;
     s->ring_units = tuned && s->window < MAX_WINDOW / GROWTH ? GROWTH * s->window : s->window;
+    for (int i = 0; i < s->ring_units; i++) s->place[i] = (uint8_t)i;
+}
+
+bool hr__stage_make_ring(stage *s)
+{
     s->ring = hr_calloc((size_t)s->ring_units, sizeof *s->ring);
     bool done = s->ring != NULL;
-    for (int i = 0; i < s->ring_units; i++) s->place[i] = (uint8_t)i;
     for (int i = 0; done && i < s->ring_units; i++)
         done = (s->ring[i].blob = hr_calloc(1, s->top->ds->op->unit_size + 1)) != NULL;
     return done;
@@ -237,7 +241,7 @@ static bool add_stage(engine *e, stage *s)
         s->at = e->stages;
         e->stage[e->stages++] = s;
         hr__stage_moves(s);
-        e->wake_worker = true;
+        e->wake_worker = e->begun;
     }
     hr__engine_unlock(e);
     return done;
@@ -290,9 +294,9 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, 
     s->ignores = joined ? NULL : reader->ignores; /* zip's inputs stay in step */
     s->returns = hr__returns_new(s->engine);
     s->writer = hr__token_writer_new();
-    bool done = s->returns && s->writer && hr__stage_cut(s, puller->below_settings) &&
-                make_ring(s, puller->ds && input >= puller->ds->inputs);
+    bool done = s->returns && s->writer && hr__stage_cut(s, puller->below_settings);
     if (done) {
+        set_window(s, puller->ds && input >= puller->ds->inputs);
         s->numbered |= reader->numbered && reader->top->groups;
         if (puller->ds && input >= puller->ds->inputs) s->unit_elements = puller->opened_elements;
         s->unit_bytes = s->top->ds->inputs ? FIRST_BYTES : s->engine->unit_size;

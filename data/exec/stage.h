@@ -125,7 +125,7 @@ struct stage {
     int64_t start;             /* else: with the element of this number */
     hr_plan *top;
     returns *returns;
-    unit *ring;
+    unit *ring;                /* NULL: nothing was planned yet */
     uint8_t place[MAX_WINDOW]; /* which unit stands at number % ring_units; guarded by the lock */
     int ring_units;            /* how many it has; those beyond the window are there for it to grow */
     int64_t apart, tell_at;  /* tokens stand at multiples of so many elements; the next one is made at so many given */
@@ -174,6 +174,7 @@ static inline int64_t input_pulled(const input *in)
 /* stage.c */
 /* `path`: as in stage. Takes ds, from. NULL: no memory. */
 stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, token *from);
+bool hr__stage_make_ring(stage *s); /* before its first plan, by the thread that plans. False: no memory */
 void hr__stage_free(stage *s);
 bool hr__stage_cut(stage *s, hr_settings settings); /* s->ds: into its top and its works. False: no memory */
 void hr__unit_clear(unit *u);
@@ -193,7 +194,7 @@ void hr__input_clear(input *in);
 const hr_dataset *hr__stage_shape(const stage *s);
 
 /* stage_plan.c */
-hr_status hr__stage_plan(stage *s, unit *u, parts *returned);
+hr_status hr__stage_plan(stage *s, parts *returned);
 
 /* emit.c */
 int64_t hr__whole_groups(const stage *s, int64_t room, int64_t max); /* instead of about `room` elements */

@@ -155,11 +155,13 @@ static bool is_enough(const stage *s, unit *u)
     return hr__budget_ends(s->engine, u);
 }
 
-/* HR_OK: there is a unit. HR_END: nothing more. HR_WAIT: later; what is there already stays. */
-hr_status hr__stage_plan(stage *s, unit *u, parts *returned)
+/* HR_OK: there is a unit, number `planned`. HR_END: nothing more. HR_WAIT: later; what is there already stays. */
+hr_status hr__stage_plan(stage *s, parts *returned)
 {
     hr_plan *p = s->top;
     hr__parts_drop(s->returns, returned);
+    if (!s->ring && !hr__stage_make_ring(s)) return hr__plan_node_no_memory(p), p->ended = true, HR_END;
+    unit *u = hr__stage_unit(s, s->planned); /* its place is beyond those of planned units, which others may change */
     s->current = u;
     s->waits_for = NULL;
     if (!p->opened) open_stage(s, u);

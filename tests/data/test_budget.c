@@ -267,18 +267,39 @@ static void what_small_rows_leave_behind_is_given_back(void **state)
 
 /* ---- before the first row ---- */
 
-/* What a row needs comes with it: here the cells that rows of a shuffle wait in. */
-static void many_iterators_take_little_before_their_first_row(void **state)
+/* What a row needs comes with it: the units that workers read ahead, and the cells that rows of a shuffle wait in. */
+static void assert_take_little(hr_dataset *ds, int workers)
 {
-    (void)state;
-    enum { ITERATORS = 100, EACH = 40 << 10 };
+    enum { ITERATORS = 100, EACH = 24 << 10, PATIENCE_MS = 5 };
     hr_iterator *it[ITERATORS];
-    hr_dataset *ds = hr_batch(hr_shuffle(side_by_side(3), 1000), 32);
     watch_memory();
-    for (int i = 0; i < ITERATORS; i++) it[i] = iterate(hr_dataset_ref(ds), (way){.workers = 0});
+    for (int i = 0; i < ITERATORS; i++) it[i] = iterate(hr_dataset_ref(ds), (way){.workers = workers});
+    uv_sleep(PATIENCE_MS);
     assert_at_most(most_memory(), ITERATORS * EACH);
     for (int i = 0; i < ITERATORS; i++) hr_iterator_free(it[i]);
     hr_dataset_unref(ds);
+}
+
+static void many_iterators_take_little_before_their_first_row(void **state)
+{
+    (void)state;
+    const int workers[] = {0, 1, 2, 8};
+    for (int i = 0; i < 4; i++) {
+        assert_take_little(hr_batch(hr_shuffle(side_by_side(3), 1000), 32), workers[i]);
+        assert_take_little(hr_tfrecord("large-*.tfrecord"), workers[i]);
+    }
+}
+
+static void with_a_warm_start_rows_are_read_ahead_of_the_first_call(void **state)
+{
+    (void)state;
+    enum { PATIENCE_MS = 20000 };
+    const int workers = 1;
+    hr_iterator *it = hr_iterate(hr_tfrecord("large-*.tfrecord"), .workers = &workers, .warm_start = true);
+    for (int ms = 0; ms < PATIENCE_MS && peak_so_far(it) < LARGE; ms++) uv_sleep(1);
+    assert_at_least(peak_so_far(it), LARGE);
+    assert_int_equal(drain(it, 0), FILES * RECORDS);
+    hr_iterator_free(it);
 }
 
 /* ---- windows ---- */
@@ -348,6 +369,7 @@ int main(void)
         cmocka_unit_test(what_large_rows_leave_behind_is_given_back),
         cmocka_unit_test(what_small_rows_leave_behind_is_given_back),
         cmocka_unit_test(many_iterators_take_little_before_their_first_row),
+        cmocka_unit_test(with_a_warm_start_rows_are_read_ahead_of_the_first_call),
         cmocka_unit_test(a_window_grows_when_what_was_full_is_found_empty),
         cmocka_unit_test(a_window_that_was_asked_for_stays),
     };

@@ -60,9 +60,9 @@ static void next_returns_after_the_worker_left_at(int64_t at)
     here = (gate){.at = at, .caller = uv_thread_self()};
     there = (gate){0};
     hr_dataset *ds = hr_shuffle(hr_map(hr_range(2 * HELD), pass_gate, &here), HELD);
-    hr_iterator *it = hr_iterate(ds, .seed = 7, .window = 1, .unit_rows = 1);
+    hr_iterator *it = hr_iterate(ds, .seed = 7, .window = 1, .unit_rows = 1, .warm_start = true);
     wait_until(&here.reached);
-    hr_iterator *other = hr_iterate(hr_map(hr_range(100), stay, &there), .unit_rows = 1);
+    hr_iterator *other = hr_iterate(hr_map(hr_range(100), stay, &there), .unit_rows = 1, .warm_start = true);
     here.it = it;
     const hr_status st = hr_next_within(it, UINT64_C(1000000) * PATIENCE_MS, &e);
     atomic_store(&there.open, true);

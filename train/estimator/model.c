@@ -217,7 +217,8 @@ hr_status hr__model_open_input(model *m, hr_view state, hr_error *err)
     hr_iterator_free(m->it); /* of a session before this one */
     m->it = hr_iterate(hr_dataset_ref(m->ds), .workers = c->workers, .budget = c->budget,
                        .seed = (uint64_t)c->tf_random_seed, .state = state.size > 0 ? state.data : NULL,
-                       .state_size = state.size > 0 ? (size_t)state.size : 0, .spans = hr_profile_trace(m->profile));
+                       .state_size = state.size > 0 ? (size_t)state.size : 0, .spans = hr_profile_trace(m->profile),
+                       .warm_start = true);
     return m->it ? HR_OK : hr_no_memory(err, "an iterator");
 }
 

@@ -130,7 +130,7 @@ hr_status hr__feed_open(hr__feed *f, hr_dataset *ds, int64_t repeat, uint64_t se
     f->fields = schema->fields;
     f->values = hr_calloc((size_t)f->fields, sizeof *f->values);
     if (repeat != 1) ds = hr_repeat(ds, .count = &repeat);
-    f->it = hr_iterate(ds, .seed = seed, .epoch = epoch);
+    f->it = hr_iterate(ds, .seed = seed, .epoch = epoch, .warm_start = true);
     return f->values && f->it ? HR_OK : hr_no_memory(err, "data");
 }
 
@@ -145,13 +145,14 @@ static hr_status feed_reset(hr__feed *f, const hr_iterate_opts *opts, hr_error *
 
 hr_status hr__feed_resume(hr__feed *f, const void *state, size_t size, hr_error *err)
 {
-    const hr_iterate_opts opts = {.struct_size = sizeof opts, .state = state, .state_size = size};
+    const hr_iterate_opts opts = {.struct_size = sizeof opts, .state = state, .state_size = size, .warm_start = true};
     return feed_reset(f, &opts, err);
 }
 
 hr_status hr__feed_restart(hr__feed *f, int64_t epoch, hr_error *err)
 {
-    const hr_iterate_opts opts = {.struct_size = sizeof opts, .seed = hr_iterator_seed(f->it), .epoch = epoch};
+    const hr_iterate_opts opts = {
+        .struct_size = sizeof opts, .seed = hr_iterator_seed(f->it), .epoch = epoch, .warm_start = true};
     return feed_reset(f, &opts, err);
 }
 
