@@ -44,6 +44,7 @@ typedef enum hr_op_traits {
     HR_KNOWS_ITS_PLACE = 512,  /* the inputs that plan opens are not part of its position: a restored one opens others,
                                   by its saved numbers: tfrecord, which opens parts of files. They may have other
                                   components if their spans are never emitted: csv, whose inputs give bytes */
+    HR_OPENS_ITS_INPUT = 1024, /* plan never pulls input 0, but openings of it (hr_input_open of NULL): repeat, cache */
 } hr_op_traits;
 
 /* The range of a saved number. A saved state may have been changed: the engine refuses a number out of its range. A

@@ -81,11 +81,17 @@ static void finish_unit(stage *s, unit *u)
     hr_no_memory(&u->error, "a plan");
 }
 
+/* What would be opened for nothing: of a chain of repeats each would open all below. */
+static bool pulls_its_input(const hr_plan *p)
+{
+    return p->ds->inputs && !(p->ds->op->traits & HR_OPENS_ITS_INPUT) && hr__input_is_node(p, 0);
+}
+
 /* Opens what will be pulled directly, so that the very first token knows it: a list of files that was made now is to be
  * the same after a restore. What fails here is opened again at its first pull, where its error has a place. */
 static void open_below(hr_plan *p)
 {
-    while (p->ds->inputs && hr__input_is_node(p, 0)) {
+    while (pulls_its_input(p)) {
         input *in = p->in[0];
         hr_error err;
         if (!hr__input_open_own(p, 0)) return;

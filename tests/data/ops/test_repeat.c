@@ -66,6 +66,18 @@ static void repeat_passes_large_units_on_as_they_are(void **state)
     }
 }
 
+/* Each opens the one below, and that is all. */
+static void many_repeats_in_a_chain_take_memory_for_each_not_for_each_pair(void **state)
+{
+    (void)state;
+    enum { REPEATS = 200, EACH = 64 << 10 };
+    hr_dataset *ds = hr_range(3);
+    for (int i = 0; i < REPEATS; i++) ds = hr_repeat(ds, .count = HR_I64(1));
+    watch_memory();
+    assert_int64_values(ds, HR_I64(0, 1, 2), 3);
+    assert_at_most(most_memory(), REPEATS * EACH);
+}
+
 enum { ROWS = 100, EPOCHS = 3 };
 
 /* Each epoch has every element, and they come in different orders; an element comes at most `buffer` - 1 early. */
@@ -311,6 +323,7 @@ int main(void)
         cmocka_unit_test(repeat_of_nothing_ends_at_once),
         cmocka_unit_test(repeat_joins_epochs_before_a_batch_and_not_after_it),
         cmocka_unit_test(repeat_passes_large_units_on_as_they_are),
+        cmocka_unit_test(many_repeats_in_a_chain_take_memory_for_each_not_for_each_pair),
         cmocka_unit_test(shuffle_and_repeat_gives_whole_epochs_each_in_a_new_order),
         cmocka_unit_test(shuffle_and_repeat_is_for_ever_by_default),
         cmocka_unit_test(shuffle_and_repeat_refuses_other_negative_counts),
