@@ -123,7 +123,8 @@ typedef struct hr__request_log hr__request_log;
 struct hr__model {
     struct hr__models *models;
     struct hr__model *next;
-    hr__model_config config; /* under the lock; but its name stays the same bytes, for all to read */
+    char *name;              /* stays, while the config may be another one: for all to read */
+    hr__model_config config; /* under the lock */
     hr__version *versions;   /* the highest number first, those that ended too */
     bool wanted;             /* the config has it */
     bool looked;             /* its folder was looked at */

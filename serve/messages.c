@@ -103,7 +103,7 @@ static void put_entry(hr__text *to, int field, const char *key, const hr_tensor 
 static void put_spec(const hr__call *call, int field, hr__text *to)
 {
     hr__text spec = {0}, version = {0};
-    hr__say_string(&spec, 1, call->version->model->config.name);
+    hr__say_string(&spec, 1, call->version->model->name);
     hr__say_number(&version, 1, (uint64_t)call->version->number);
     hr__say_message(&spec, 2, &version);
     hr__say_string(&spec, 3, call->signature->said->key);

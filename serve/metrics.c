@@ -50,7 +50,7 @@ static void quoted(const char *value, char *out, size_t size)
 static void requests(const hr__model *m, void *to)
 {
     char name[300];
-    quoted(m->config.name, name, sizeof name);
+    quoted(m->name, name, sizeof name);
     for (int code = 0; code < 16; code++) {
         const uint64_t count = m->requests[0][code] + m->requests[1][code];
         if (count)
@@ -62,7 +62,7 @@ static void requests(const hr__model *m, void *to)
 static void latencies(const hr__model *m, void *to)
 {
     char name[300], labels[400];
-    quoted(m->config.name, name, sizeof name);
+    quoted(m->name, name, sizeof name);
     for (int entry = 0; entry < 2; entry++)
         for (int api = 0; api < HR__APIS; api++) {
             if (!histogram_count(&m->latency[entry][api])) continue;
@@ -75,7 +75,7 @@ static void latencies(const hr__model *m, void *to)
 static void runtimes(const hr__model *m, void *to)
 {
     char name[300], labels[400];
-    quoted(m->config.name, name, sizeof name);
+    quoted(m->name, name, sizeof name);
     if (!histogram_count(&m->runtime)) return;
     snprintf(labels, sizeof labels, "model_name=\"%s\",API=\"all\",runtime=\"headrace\"", name);
     histogram(to, ":tensorflow:serving:runtime_latency", labels, &m->runtime);
@@ -84,7 +84,7 @@ static void runtimes(const hr__model *m, void *to)
 static void examples(const hr__model *m, void *to)
 {
     char name[300];
-    quoted(m->config.name, name, sizeof name);
+    quoted(m->name, name, sizeof name);
     hr__text_printf(to, ":tensorflow:serving:request_example_count_total{model=\"%s\"} %" PRIu64 "\n", name,
                     (uint64_t)m->examples);
 }
@@ -92,7 +92,7 @@ static void examples(const hr__model *m, void *to)
 static void logged(const hr__model *m, void *to)
 {
     char name[300];
-    quoted(m->config.name, name, sizeof name);
+    quoted(m->name, name, sizeof name);
     if (m->logged)
         hr__text_printf(to, ":tensorflow:serving:request_log_count{model_name=\"%s\",status=\"OK\"} %" PRIu64 "\n",
                         name, (uint64_t)m->logged);
@@ -101,7 +101,7 @@ static void logged(const hr__model *m, void *to)
 static void states(const hr__model *m, void *to)
 {
     char name[300];
-    quoted(m->config.name, name, sizeof name);
+    quoted(m->name, name, sizeof name);
     for (const hr__version *v = m->versions; v; v = v->next)
         hr__text_printf(to, ":headrace:serving:version_state{model_name=\"%s\",version=\"%lld\"} %d\n", name,
                         (long long)v->number, (int)v->state);
@@ -110,7 +110,7 @@ static void states(const hr__model *m, void *to)
 static void loads(const hr__model *m, void *to)
 {
     char name[300];
-    quoted(m->config.name, name, sizeof name);
+    quoted(m->name, name, sizeof name);
     for (const hr__version *v = m->versions; v; v = v->next)
         if (v->state == HR__AVAILABLE)
             hr__text_printf(to, ":headrace:serving:load_seconds{model_name=\"%s\",version=\"%lld\"} %.6f\n", name,

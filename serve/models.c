@@ -40,8 +40,7 @@ static bool is_saved_model(const hr__model *m) { return strcmp(m->config.platfor
 static hr__model *model_named(const hr__models *models, hr_view name)
 {
     for (hr__model *m = models->first; m; m = m->next)
-        if (strlen(m->config.name) == (size_t)name.size && memcmp(m->config.name, name.data, (size_t)name.size) == 0)
-            return m;
+        if (strlen(m->name) == (size_t)name.size && memcmp(m->name, name.data, (size_t)name.size) == 0) return m;
     return NULL;
 }
 
@@ -241,7 +240,7 @@ static void tell_of_none(hr__model *m)
 {
     for (int i = 0; i < m->found_count; i++)
         if (policy_wants(m, m->found[i].number, 0)) return;
-    snprintf(m->trouble, sizeof m->trouble, "No versions of servable %s%s found under base path %s", m->config.name,
+    snprintf(m->trouble, sizeof m->trouble, "No versions of servable %s%s found under base path %s", m->name,
              m->found_count > 0 ? " that its policy wants" : "", m->config.base_path);
 }
 
@@ -249,7 +248,7 @@ static void model_trouble(hr__model *m, const hr_error *err)
 {
     if (strncmp(m->trouble, err->text, sizeof m->trouble - 1) == 0) return;
     snprintf(m->trouble, sizeof m->trouble, "%s", err->text);
-    hr_log_message(HR_WARNING, "model %s: %s", m->config.name, err->text);
+    hr_log_message(HR_WARNING, "model %s: %s", m->name, err->text);
 }
 
 /* Looks at the folder of each model; the lock is open meanwhile. Models are never freed before the end. */
@@ -290,7 +289,7 @@ static void end_load(hr__models *models, hr__version *v, hr_status st, const hr_
         v->state = HR__AVAILABLE;
         v->status = HR_OK;
         v->error[0] = 0;
-        hr_log_message(HR_INFO, "model %s: version %lld is available after %.3f s", v->model->config.name,
+        hr_log_message(HR_INFO, "model %s: version %lld is available after %.3f s", v->model->name,
                        (long long)v->number, v->load_seconds);
         return;
     }
@@ -299,8 +298,8 @@ static void end_load(hr__models *models, hr__version *v, hr_status st, const hr_
     const bool again = models->started && v->tries <= most && v->wanted;
     v->state = again ? HR__START : HR__ENDED;
     v->again = again ? hr__serve_now() + (uint64_t)(wait * 1e9) : 0;
-    hr_log_message(HR_WARNING, "model %s: version %lld cannot be loaded: %s", v->model->config.name,
-                   (long long)v->number, err->text);
+    hr_log_message(HR_WARNING, "model %s: version %lld cannot be loaded: %s", v->model->name, (long long)v->number,
+                   err->text);
 }
 
 static void load_version(hr__version *v)
@@ -335,7 +334,7 @@ static void unload_version(hr__version *v)
     v->state = HR__ENDED;
     v->stale = v->busy = false;
     models->works--;
-    hr_log_message(HR_INFO, "model %s: version %lld is unloaded", v->model->config.name, (long long)v->number);
+    hr_log_message(HR_INFO, "model %s: version %lld is unloaded", v->model->name, (long long)v->number);
     uv_cond_broadcast(&models->changed);
     uv_mutex_unlock(&models->lock);
 }
@@ -533,8 +532,10 @@ static hr__model *model_of(hr__models *models, const char *name)
     m = hr_calloc(1, sizeof *m);
     if (!m) return NULL;
     m->models = models;
-    m->config = (hr__model_config){.name = hr_strdup(name), .base_path = hr_strdup(""), .platform = hr_strdup("")};
-    if (!m->config.name || !m->config.base_path || !m->config.platform) {
+    m->name = hr_strdup(name);
+    m->config = (hr__model_config){.base_path = hr_strdup(""), .platform = hr_strdup("")};
+    if (!m->name || !m->config.base_path || !m->config.platform) {
+        hr_free(m->name);
         hr__config_clear(&m->config);
         hr_free(m);
         return NULL;
@@ -556,8 +557,7 @@ static hr_status begin_log(hr__model *m, const hr__model_config *config, hr__fau
     return HR_OK;
 }
 
-/* A model of another folder begins anew; versions of the old one are unloaded, and so those of the new one wait. The
- * name stays the one that was there: calls under way read it without the lock. */
+/* A model of another folder begins anew; versions of the old one are unloaded, and so those of the new one wait. */
 static void adopt_config(hr__model *m, hr__model_config *config)
 {
     if (m->config.base_path && strcmp(m->config.base_path, config->base_path) != 0) {
@@ -570,11 +570,8 @@ static void adopt_config(hr__model *m, hr__model_config *config)
             v->print = 0;
         }
     }
-    hr__model_config old = m->config;
+    hr__config_clear(&m->config);
     m->config = *config;
-    m->config.name = old.name;
-    old.name = config->name;
-    hr__config_clear(&old);
     *config = (hr__model_config){0};
     m->wanted = true;
 }
@@ -618,9 +615,9 @@ static hr_status model_failed(const hr__model *m, hr__fault *fault)
 {
     for (const hr__version *v = m->versions; v; v = v->next)
         if (v->wanted && v->error[0])
-            return hr__fault_set(fault, v->status, "model %s, version %lld: %s", m->config.name, (long long)v->number,
+            return hr__fault_set(fault, v->status, "model %s, version %lld: %s", m->name, (long long)v->number,
                                  v->error);
-    return hr__fault_set(fault, HR_NOT_FOUND, "model %s: %s", m->config.name, m->trouble);
+    return hr__fault_set(fault, HR_NOT_FOUND, "model %s: %s", m->name, m->trouble);
 }
 
 static bool is_available(const hr__model *m, int64_t number)
@@ -728,6 +725,7 @@ static void free_model(hr__model *m)
     free_labels(m->labels, m->label_count);
     hr__request_log_close(m->log);
     hr__config_clear(&m->config);
+    hr_free(m->name);
     hr_free(m->found);
     hr_free(m);
 }

@@ -14,7 +14,7 @@ static int log_field(hr__api api)
 static void put_metadata(const hr__call *call, double rate, hr__text *to)
 {
     hr__text metadata = {0}, spec = {0}, version = {0}, sampling = {0};
-    hr__say_string(&spec, 1, call->version->model->config.name);
+    hr__say_string(&spec, 1, call->version->model->name);
     hr__say_number(&version, 1, (uint64_t)call->version->number);
     hr__say_message(&spec, 2, &version);
     hr__say_message(&metadata, 1, &spec);
@@ -59,5 +59,5 @@ void hr__request_log_add(hr__call *call)
     if (written)
         atomic_fetch_add(&model->logged, 1);
     else if (!atomic_exchange(&log->failed, true))
-        hr_log_message(HR_WARNING, "model %s: its request log cannot be written", model->config.name);
+        hr_log_message(HR_WARNING, "model %s: its request log cannot be written", model->name);
 }

@@ -271,7 +271,7 @@ static void list_model(const hr__model *model, void *user)
     hr__text *to = user;
     if (to->data && to->data[to->size - 1] == '}') hr__text_byte(to, ',');
     hr__text_add(to, "\n  {\"name\": ");
-    hr__doc_quote((hr_view){model->config.name, (int64_t)strlen(model->config.name)}, to);
+    hr__doc_quote((hr_view){model->name, (int64_t)strlen(model->name)}, to);
     hr__text_add(to, ", \"versions\": [");
     const char *between = "";
     for (const hr__version *v = model->versions; v; v = v->next) {
