@@ -40,15 +40,20 @@ static int64_t size_for_pieces(const pieces_spec *sp, const hr_plan *p, int64_t 
     return size < (int64_t)piece_size(p) ? 0 : size;
 }
 
+static bool has_none(const pieces_state *st) { return st->offset >= st->size; }
+
+/* The next file that has pieces; after some that have none, the last of these: who waits for the first row does not wait
+ * until all are looked at. */
 static hr_status find_file(const pieces_spec *sp, pieces_state *st, const hr_plan *p)
 {
+    enum { SOME = 64 };
     if (!st->begun) {
         st->begun = true;
         st->file = sp->file;
         st->offset = sp->offset - sp->offset % (int64_t)piece_size(p);
         st->size = size_for_pieces(sp, p, st->file);
     }
-    while (st->offset >= st->size) {
+    for (int i = 0; i < SOME && has_none(st); i++) {
         if (++st->file >= sp->list->count) return HR_END;
         st->offset = 0;
         st->size = size_for_pieces(sp, p, st->file);
@@ -61,7 +66,7 @@ static hr_status pieces_plan(const void *spec, void *state, hr_plan *p, hr_error
     const pieces_spec *sp = spec;
     pieces_state *st = state;
     HR_TRY(find_file(sp, st, p));
-    const size_t size = piece_size(p), bytes = size + tail_size(p);
+    const size_t size = has_none(st) ? 0 : piece_size(p), bytes = size + tail_size(p);
     hr_columns *rows = hr_unit_rows(p, 1);
     char *text = rows ? hr_unit_bytes(p, bytes) : NULL;
     csv_piece *piece = text ? hr_unit_bytes(p, sizeof *piece) : NULL;
@@ -110,7 +115,7 @@ static hr_status pieces_work(const void *spec, const void *unit, hr_work *w, hr_
     ends_memory memory = {w, rows};
     hr__csv_ends ends = {.memory = memory_for_ends, .user = &memory};
     size_t got;
-    if (!read_piece(piece, &got)) return HR_OK;
+    if (piece->size == 0 || !read_piece(piece, &got)) return HR_OK;
     if (hr__csv_find_ends(&sp->dialect, piece->text, got, piece->size, sp->skip_blank, &ends)) piece->ends = ends;
     return HR_OK;
 }

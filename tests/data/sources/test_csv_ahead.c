@@ -127,7 +127,20 @@ static void blank_lines_of_one_column_are_rows(void **state)
     assert_int_equal(got.count, ROWS);
 }
 
+enum { MANY = 150 };
+
+static void write_small(void)
+{
+    for (int i = 0; i < MANY; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "mixed-1-small-%03d.csv", i);
+        put("id,name,note\n%d,few,\n", i);
+        write_text(name);
+    }
+}
+
 static hr_dataset *mixed(void) { return rows_of("mixed-*", (hr_policy){0}); }
+static hr_dataset *small(void) { return rows_of("mixed-1-small-*", (hr_policy){0}); }
 
 static void files_without_pieces_lie_between(void **state)
 {
@@ -138,8 +151,11 @@ static void files_without_pieces_lie_between(void **state)
     write_gzip("mixed-1.csv.gz", text, used);
     used = 0;
     write_quoted("mixed-2.csv");
+    write_small();
     pieces_of(mixed);
-    assert_int_equal(got.count, 3 * ROWS);
+    assert_int_equal(got.count, 3 * ROWS + MANY);
+    assert_int_equal(pieces_of(small), MANY / 64); /* so many times a look for pieces ends without any */
+    assert_int_equal(got.count, MANY);
 }
 
 /* ---- what is read in turn, a few rows at a time ---- */
