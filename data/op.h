@@ -200,7 +200,8 @@ HR_API int64_t hr_full_batch_size(const hr_dataset *ds);
 
 /* ---- for check ---- */
 
-/* Consecutive elements of a unit, shared. Plans move spans. */
+/* Consecutive elements of a unit, shared. Plans move spans. With HR_MOVES_SPANS, where rows need not
+ * be in a unit, only `count` says something. */
 typedef struct hr_span {
     hr_columns *in;
     int32_t first, count;

@@ -58,7 +58,7 @@ bool hr__unit_take_over(stage *s, unit *u)
     parts *p = u->parts;
     if (p->count != 1 || p->sides > 1 || u->cuts) return false;
     rows *r = (rows *)p->span[0].in;
-    if (p->span[0].count != r->c.elements || r->refs != 1 || r->cell) return false;
+    if (p->span[0].count != r->c.elements || r->refs != 1 || r->cell || (are_bare(&r->c) && r->held)) return false;
     hr_dataset_ref(s->ds);
     hr_dataset_unref(r->keeps);
     r->keeps = s->ds;

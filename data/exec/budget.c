@@ -53,6 +53,7 @@ size_t hr__budget_of_unit(const engine *e)
 static size_t span_size(hr_span span)
 {
     const rows *r = (const rows *)span.in;
+    if (r->loose) return hr__cell_size(cell_numbered(&r->engine->store, span.first));
     const size_t own = hr__rows_size(r), strings = hr__strings_size(r);
     return (own > strings ? own : strings) / (size_t)r->c.elements * (size_t)span.count;
 }

@@ -123,9 +123,9 @@ struct engine {
     int64_t epoch; /* 0: the run has no number */
     size_t budget;
 
-    shared_table shared;         /* guarded by the lock */
-    struct place_layouts *forms; /* the row layouts of each place; guarded by the lock */
-    noted_file *file;            /* known to this iterator: those that were met, by the order of meeting */
+    shared_table shared;      /* guarded by the lock */
+    struct alike_rows *forms; /* the row layouts of rows that wait; guarded by the lock */
+    noted_file *file;         /* known to this iterator: those that were met, by the order of meeting */
     int32_t files, file_capacity;
     hr__map file_number; /* by name */
     hr_report_line report[MAX_REPORT];

@@ -107,14 +107,15 @@ static void use_up(hr_plan *p, int i, hr_span used, int32_t spans)
         in->next += used.count;
         return;
     }
-    r->refs += spans;
     hr_span *left = &in->node->out[in->node->taken];
     in->first += used.count;
     left->first += used.count;
     left->count -= used.count;
-    if (left->count > 0) return;
-    r->refs--;
-    in->node->taken++;
+    if (left->count == 0) {
+        in->node->taken++;
+        spans--;
+    }
+    if (spans > 0) r->refs += spans; /* none of a loose row */
 }
 
 int64_t hr_emit_rounds(hr_plan *p, const int *turn, int64_t turns, int64_t block)

@@ -91,8 +91,7 @@ static hr_status pull_stage(hr_plan *p, int i, int64_t at_most, hr_span *out)
     hr_status none;
     if (in->next >= in->count && !hr__input_find(p, in, &none)) return none;
     const int64_t left = in->count - in->next, count = at_most < left ? at_most : left;
-    hr__rows_share(in->rows, in->next, count, 1);
-    *out = (hr_span){&in->rows->c, (int32_t)in->next, (int32_t)count};
+    *out = hr_span_share((hr_span){&in->rows->c, (int32_t)in->next, (int32_t)count}, 0, (int32_t)count);
     in->next += count;
     hr__input_notice_short(p, i);
     return HR_OK;

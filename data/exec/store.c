@@ -8,7 +8,7 @@ enum {
     SMALLEST = 256,
     LINE = 64,
     FIRST_SLAB = 64 << 10,
-    LARGEST_SLAB = 4 << 20,
+    LARGEST_CELL = FIRST_SLAB,
     SLAB_GROWTH = 4,
     SPARE = 4 << 20,       /* free blocks that are kept beyond any limit, so that units need not be allocated each */
     WHOLE_PAGES = 64 << 10 /* a block of this size is worth a call to give its pages back */
@@ -32,8 +32,9 @@ static void free_chain(block *b)
 void hr__store_close(store *s)
 {
     for (int i = 0; i < BLOCK_CLASSES; i++) free_chain(s->free[i]);
-    free_chain(s->slabs);
-    for (int i = 0; i <= CELL_STEPS && s->cells; i++) hr_free(s->cells[i].cell);
+    for (uint32_t i = 0; i < s->slabs; i++) hr_free(((block *)(void *)(s->slab[i] - BLOCK_HEAD))->allocated);
+    hr_free(s->slab);
+    for (int i = 0; i < CELL_CLASSES && s->cells; i++) hr_free(s->cells[i].number);
     hr_free(s->cells);
     uv_mutex_destroy(&s->lock);
 }
@@ -185,13 +186,33 @@ void *hr__store_scratch(store *s, block **kept, size_t size)
     return *kept ? block_bytes(*kept) : NULL;
 }
 
-/* ---- cells ---- */
+/* ---- cells: sixteen classes between one power of two and the next, but of multiples of 4 up to 64 bytes ---- */
 
-static uint32_t steps_of(size_t size)
+/* Whoever reads on beyond a string reads the next cell: no harm, but it looks like a race. */
+#ifdef __SANITIZE_THREAD__
+enum { CELL_EXTRA = sizeof(cell) + STRING_SLACK };
+#else
+enum { CELL_EXTRA = sizeof(cell) };
+#endif
+
+/* 0: it is too long. */
+static int cell_class_of(size_t bytes)
 {
-    size_t steps = (size + STRING_SLACK + CELL_STEP - 1) / CELL_STEP;
-    return steps <= CELL_STEPS ? (uint32_t)steps : 0;
+    const size_t size = bytes + CELL_EXTRA;
+    if (bytes > LARGEST_CELL || size > LARGEST_CELL) return 0;
+    if (size <= 16 * CELL_STEP) return (int)((size + CELL_STEP - 1) / CELL_STEP);
+    const int doubled = 57 - __builtin_clzll((unsigned long long)(size - 1));
+    return 16 * doubled + (int)((size - 1) / CELL_STEP >> doubled) + 1;
 }
+
+static size_t size_of_class(int class)
+{
+    if (class <= 16) return (size_t) class * CELL_STEP;
+    const int doubled = (class - 1) / 16 - 1;
+    return (size_t)((class - 1) % 16 + 17) * CELL_STEP << doubled;
+}
+
+size_t hr__cell_size(const cell *c) { return size_of_class(c->class); }
 
 /* Rows that wait are drawn at random. What is asked for beyond a large slab's size, for its place, takes no memory, even
  * if the allocator had used it before. */
@@ -204,126 +225,98 @@ static bool add_slab(store *s)
     if (huge) hr__give_back_pages(slab->allocated, before);
     if (huge) hr__give_back_pages(block_bytes(slab) + slab->size + STRING_SLACK, HR__HUGE_PAGE - before);
     hr__ask_for_huge_pages(block_bytes(slab), slab->size);
-    slab->next = s->slabs;
-    s->slabs = slab;
-    s->slab_at = block_bytes(slab);
-    s->slab_left = slab->size;
+    s->slab[s->slabs++] = block_bytes(slab);
+    s->slab_used = 0;
+    s->slab_size = slab->size;
     if (s->next_slab < LARGEST_SLAB) s->next_slab *= SLAB_GROWTH;
     return true;
 }
 
 /* What is left of a slab is given up: at most one cell in each. */
-static void *cut_cell(store *s, size_t bytes)
+static bool cut_cell(store *s, int class, int32_t *number)
 {
-    if (s->slab_left < bytes && !add_slab(s)) return NULL;
-    void *at = s->slab_at;
-    s->slab_at += bytes;
-    s->slab_left -= bytes;
-    return at;
+    const size_t bytes = size_of_class(class);
+    if (s->slab_size - s->slab_used < bytes && !add_slab(s)) return false;
+    *number = (int32_t)((s->slabs - 1) << SLAB_BITS | s->slab_used / CELL_STEP);
+    *cell_numbered(s, *number) = (cell){.class = (uint32_t) class};
+    s->slab_used += (uint32_t)bytes;
+    s->cut += bytes;
+    charge(s, bytes);
+    return true;
 }
 
 static bool store_reserve(cell_stack *stack)
 {
     if (stack->cut < stack->capacity) return true;
     int64_t capacity = stack->capacity ? 2 * stack->capacity : 64;
-    void **cells = hr_realloc(stack->cell, (size_t)capacity * sizeof *cells);
-    if (!cells) return false;
-    stack->cell = cells;
+    int32_t *number = hr_realloc(stack->number, (size_t)capacity * sizeof *number);
+    if (!number) return false;
+    stack->number = number;
     stack->capacity = capacity;
     return true;
 }
 
-static void *pop_cell(store *s, uint32_t steps)
+static bool pop_cell(store *s, int class, int32_t *number)
 {
-    const size_t bytes = (size_t)steps * CELL_STEP;
-    cell_stack *stack = &s->cells[steps];
+    cell_stack *stack = &s->cells[class];
     if (stack->count > 0) {
-        s->free_cells -= bytes;
-        return stack->cell[--stack->count];
+        s->free_cells -= size_of_class(class);
+        *number = stack->number[--stack->count];
+        return true;
     }
-    if (!store_reserve(stack)) return NULL;
-    void *at = cut_cell(s, bytes);
-    if (!at) return NULL;
+    if (!store_reserve(stack) || !cut_cell(s, class, number)) return false;
     stack->cut++;
-    s->cut += bytes;
-    charge(s, bytes);
-    return at;
+    return true;
 }
 
 /* A cell serves rows of its own size alone, for ever. Where sizes change as the files go on, those of earlier sizes lie
  * idle: once they are many, new rows have blocks, which can be given back. */
-static bool may_have_cell(const store *s, uint32_t steps)
+static bool may_have_cell(const store *s, int class)
 {
     enum { SHARE = 4 };
-    if (steps == 0) return false;
-    return s->cells[steps].count > 0 || s->free_cells <= s->cut / SHARE || s->cut <= s->limit / SHARE;
+    if (class == 0) return false;
+    if (s->cells[class].count > 0) return true;
+    if (s->slabs == MOST_SLABS && s->slab_size - s->slab_used < LARGEST_CELL) return false;
+    return s->free_cells <= s->cut / SHARE || s->cut <= s->limit / SHARE;
 }
 
-static void put_cells(store *s, cell *cells, int64_t count)
+/* What an iterator would take before its first row, and many have no row that waits. */
+static bool has_cells(store *s)
 {
-    for (int64_t i = 0; i < count; i++) {
-        if (!cells[i].at || cells[i].steps == 0) continue;
-        cell_stack *stack = &s->cells[cells[i].steps];
-        poison(cells[i].at, (size_t)cells[i].steps * CELL_STEP);
-        stack->cell[stack->count++] = cells[i].at;
-        s->free_cells += (size_t)cells[i].steps * CELL_STEP;
-        cells[i].at = NULL;
-    }
+    if (!s->cells) s->cells = hr_calloc(CELL_CLASSES, sizeof *s->cells);
+    if (!s->slab) s->slab = hr_calloc(MOST_SLABS, sizeof *s->slab);
+    return s->cells && s->slab;
 }
 
-/* Rows that have no cell: each gets a block. */
-static bool long_cells(store *s, cell *cells, const size_t *sizes, int64_t count, size_t *bytes)
+bool hr__store_cells(store *s, const size_t *sizes, int64_t count, int32_t *number, size_t *bytes)
 {
-    for (int64_t i = 0; i < count; i++) {
-        if (cells[i].steps) continue;
-        block *b = hr__store_block(s, sizes[i]);
-        if (!b) return false;
-        cells[i].at = block_bytes(b);
-        *bytes += block_takes(b);
-    }
-    return true;
-}
-
-/* Half of what an iterator would take before its first row, and many have no row that waits. */
-static bool has_cell_stacks(store *s)
-{
-    if (!s->cells) s->cells = hr_calloc(CELL_STEPS + 1, sizeof *s->cells);
-    return s->cells != NULL;
-}
-
-bool hr__store_cells(store *s, cell *cells, const size_t *sizes, int64_t count, size_t *bytes)
-{
-    int64_t got = 0, longer = 0;
+    int64_t got = 0;
     *bytes = 0;
     uv_mutex_lock(&s->lock);
-    const bool has_stacks = has_cell_stacks(s);
-    for (; has_stacks && got < count; got++) {
-        const uint32_t steps = steps_of(sizes[got]);
-        cells[got] = (cell){.steps = may_have_cell(s, steps) ? steps : 0};
-        longer += cells[got].steps == 0;
-        if (cells[got].steps == 0) continue;
-        cells[got].at = pop_cell(s, steps);
-        if (!cells[got].at) break;
-        *bytes += (size_t)steps * CELL_STEP;
+    bool done = has_cells(s);
+    for (; done && got < count; got += done) {
+        const int class = cell_class_of(sizes[got]);
+        number[got] = NO_CELL;
+        if (!may_have_cell(s, class)) continue;
+        done = pop_cell(s, class, &number[got]);
+        *bytes += size_of_class(class);
     }
     uv_mutex_unlock(&s->lock);
-    if (got == count && (longer == 0 || long_cells(s, cells, sizes, count, bytes))) return true;
-    hr__store_put_cells(s, cells, got);
-    return false;
+    if (!done) hr__store_put_cells(s, number, got);
+    return done;
 }
 
-void hr__store_put_cells(store *s, cell *cells, int64_t count)
+void hr__store_put_cells(store *s, const int32_t *number, int64_t count)
 {
-    block *blocks = NULL;
     uv_mutex_lock(&s->lock);
-    put_cells(s, cells, count);
-    uv_mutex_unlock(&s->lock);
     for (int64_t i = 0; i < count; i++) {
-        if (!cells[i].at) continue;
-        block *b = (block *)((char *)cells[i].at - BLOCK_HEAD);
-        b->next = blocks;
-        blocks = b;
-        cells[i].at = NULL;
+        if (number[i] == NO_CELL) continue;
+        cell *c = cell_numbered(s, number[i]);
+        cell_stack *stack = &s->cells[c->class];
+        const size_t size = hr__cell_size(c);
+        poison(cell_bytes(c), size - sizeof *c);
+        stack->number[stack->count++] = number[i];
+        s->free_cells += size;
     }
-    hr__store_put_blocks(s, blocks);
+    uv_mutex_unlock(&s->lock);
 }

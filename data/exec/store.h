@@ -11,8 +11,11 @@
 
 enum {
     BLOCK_CLASSES = 160,
-    CELL_STEP = 64,
-    CELL_STEPS = 1024, /* longer ones are blocks */
+    CELL_CLASSES = 177,
+    CELL_STEP = 4,
+    SLAB_BITS = 20,                           /* of a cell's number: where it lies in its slab, in steps */
+    LARGEST_SLAB = CELL_STEP << SLAB_BITS,    /* bytes */
+    MOST_SLABS = (1 << (32 - SLAB_BITS)) - 1, /* 16 GiB in all; no cell has the number -1 */
     STRING_SLACK = 64,
     BLOCK_HEAD = 64,
     BLOCK_EXTRA = 3 * 64 /* what a block takes beside its bytes: head, alignment, slack */
@@ -26,8 +29,14 @@ typedef struct block {
     int class;
 } block;
 
+/* Lies before the bytes of a row that waits. Cells are named by numbers of 4 bytes. */
+typedef struct cell {
+    uint32_t others : 24; /* holders beside the one that it was lent to; plain, since only one plan counts them */
+    uint32_t class : 8;   /* for ever, as it was cut */
+} cell;
+
 typedef struct cell_stack {
-    void **cell; /* pointers, so that a free cell is not touched */
+    int32_t *number; /* of free cells, which are not touched */
     int64_t count, capacity;
     int64_t cut; /* how many there are of this size; room is never less, so giving one back cannot fail */
 } cell_stack;
@@ -36,10 +45,10 @@ typedef struct store {
     uv_mutex_t lock;
     block *free[BLOCK_CLASSES];
     uint64_t taken[BLOCK_CLASSES], takes; /* when a block of each class was taken last, in blocks taken */
-    cell_stack *cells;                    /* one for each number of steps; NULL: no cell was asked for */
-    block *slabs;                         /* what cells are cut from */
-    char *slab_at;
-    size_t slab_left, next_slab;
+    cell_stack *cells;                    /* one for each class; NULL: no cell was asked for */
+    char **slab;                          /* what cells are cut from: the bytes of blocks */
+    uint32_t slabs, slab_used;            /* how many; bytes of the last one */
+    size_t slab_size, next_slab;
     size_t limit;             /* of `held` and `free_blocks` together */
     size_t free_blocks;       /* bytes */
     size_t cut, free_cells;   /* bytes of all cells, and of those that are free */
@@ -57,16 +66,31 @@ void *hr__store_scratch(store *s, block **kept, size_t size);
 static inline char *block_bytes(block *b) { return (char *)b + BLOCK_HEAD; }
 static inline size_t block_takes(const block *b) { return b->size + BLOCK_EXTRA; }
 
-/* A row, or some small ones, while they wait in an operator that holds rows. */
-typedef struct cell {
-    void *at;
-    uint32_t steps; /* of CELL_STEP bytes; 0 with `at`: a block of its own */
-    int32_t spans;  /* how many spans have each row, all together; plain, since only one plan counts them */
-} cell;
+enum { NO_CELL = -1 };
 
-/* Fills in `at` and `steps` of `count` cells for strings of these sizes; *bytes: what they take. False: no memory, and
- * none is lent. */
-bool hr__store_cells(store *s, cell *cells, const size_t *sizes, int64_t count, size_t *bytes);
-void hr__store_put_cells(store *s, cell *cells, int64_t count); /* those with `at`; zeroes it */
+/* Numbers of `count` cells for rows of these sizes; NO_CELL: it is too long for one, cells would lie idle, or there are no
+ * more numbers, so the row has to have a block. *bytes: what they take. False: no memory, and none is lent. */
+bool hr__store_cells(store *s, const size_t *sizes, int64_t count, int32_t *number, size_t *bytes);
+void hr__store_put_cells(store *s, const int32_t *number, int64_t count);
+static inline cell *cell_numbered(const store *s, int32_t number)
+{
+    const uint32_t n = (uint32_t)number;
+    return (cell *)(void *)(s->slab[n >> SLAB_BITS] + (size_t)(n & ((1U << SLAB_BITS) - 1)) * CELL_STEP);
+}
+static inline char *cell_bytes(cell *c) { return (char *)(c + 1); }
+size_t hr__cell_size(const cell *c); /* what it takes */
+
+/* One with so many holders that they cannot be counted stays until the store is closed. */
+static inline void cell_hold(cell *c)
+{
+    if (c->others < (1U << 24) - 1) c->others++;
+}
+/* True: nobody holds it any more. */
+static inline bool cell_leave(cell *c)
+{
+    if (c->others == 0) return true;
+    if (c->others < (1U << 24) - 1) c->others--;
+    return false;
+}
 
 #endif

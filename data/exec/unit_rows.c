@@ -24,21 +24,6 @@ rows *hr__rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape)
     return r;
 }
 
-static void rows_free(rows *r)
-{
-    engine *e = r->engine;
-    hr__parts_return(r->parts);
-    hr__store_put_blocks(&e->store, r->arrays);
-    hr__store_put_blocks(&e->store, r->bytes);
-    hr__store_put_blocks(&e->store, r->texts);
-    hr__store_put_blocks(&e->store, r->held);
-    hr_dataset_unref(r->keeps);
-    uv_mutex_lock(&e->store.lock);
-    r->next = e->free_rows;
-    e->free_rows = r;
-    uv_mutex_unlock(&e->store.lock);
-}
-
 static void *take_bytes(rows *r, block **chain, char **at, size_t *left, size_t size)
 {
     if (*left < size) {
@@ -136,58 +121,109 @@ enum { BIN = 256, AHEAD = 16 };
 typedef struct cell_bin {
     store *store;
     int count;
-    cell cell[BIN];
+    int32_t number[BIN];
 } cell_bin;
 
 static void bin_empty(cell_bin *bin)
 {
-    if (bin->count) hr__store_put_cells(bin->store, bin->cell, bin->count);
+    if (bin->count) hr__store_put_cells(bin->store, bin->number, bin->count);
     bin->count = 0;
+}
+
+/* A span of one row that is in nothing but its cell names this instead of its unit. So whatever a plan keeps of a unit,
+ * the unit goes at once. */
+static bool is_in_cells(const rows *r) { return r->cell && are_bare(&r->c); }
+
+static inline __attribute__((always_inline)) void ask_for_cell(hr_span cell)
+{
+    const rows *r = (const rows *)cell.in;
+    if (r->loose) __builtin_prefetch(cell_numbered(&r->engine->store, cell.first), 1);
+}
+
+static hr_span share_cell(hr_span cell)
+{
+    rows *r = (rows *)cell.in;
+    if (r->loose)
+        cell_hold(cell_numbered(&r->engine->store, cell.first));
+    else
+        r->refs++;
+    return cell;
+}
+
+static void share_cells(const rows *r, int64_t first, int64_t end)
+{
+    const int64_t last = hr_first_row(&r->c, end);
+    for (int64_t row = hr_first_row(&r->c, first); row < last; row++) share_cell(span_by_itself(r, row));
 }
 
 void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans)
 {
     r->refs += spans;
-    if (!r->cell) return;
-    const int64_t end = hr_first_row(&r->c, first + count);
-    for (int64_t row = hr_first_row(&r->c, first); row < end; row++) cell_of(r, row)->spans++;
+    if (r->cell && !is_in_cells(r)) share_cells(r, first, first + count);
 }
 
-static void drop_cells(rows *r, int64_t first, int64_t count, cell_bin *bin)
+static hr_span share_row(rows *r, int32_t row)
 {
-    const int64_t end = hr_first_row(&r->c, first + count);
-    for (int64_t row = hr_first_row(&r->c, first); row < end; row++) {
-        cell *c = cell_of(r, row);
-        if (--c->spans != 0) continue;
-        bin->cell[bin->count++] = *c;
-        c->at = NULL;
-        if (bin->count == BIN) bin_empty(bin);
-    }
+    if (row + AHEAD < r->c.rows) ask_for_cell(span_by_itself(r, row + AHEAD));
+    return share_cell(span_by_itself(r, row));
+}
+
+hr_span hr_span_share(hr_span span, int32_t first, int32_t count)
+{
+    rows *r = (rows *)span.in;
+    if (r->loose) return share_cell(span);
+    if (count == 1 && is_in_cells(r)) return share_row(r, span.first + first);
+    hr__rows_share(r, span.first + first, count, 1);
+    return (hr_span){span.in, span.first + first, count};
+}
+
+static void drop_cells(const rows *r, int64_t first, int64_t end, cell_bin *bin);
+
+static void rows_free(rows *r, cell_bin *bin)
+{
+    engine *e = r->engine;
+    if (is_in_cells(r)) drop_cells(r, 0, r->c.rows, bin);
+    hr__parts_return(r->parts);
+    hr__store_put_blocks(&e->store, r->arrays);
+    hr__store_put_blocks(&e->store, r->bytes);
+    hr__store_put_blocks(&e->store, r->texts);
+    hr__store_put_blocks(&e->store, r->held);
+    hr_dataset_unref(r->keeps);
+    uv_mutex_lock(&e->store.lock);
+    r->next = e->free_rows;
+    e->free_rows = r;
+    uv_mutex_unlock(&e->store.lock);
+}
+
+static void drop_loose(int32_t number, cell_bin *bin)
+{
+    if (!cell_leave(cell_numbered(bin->store, number))) return;
+    bin->number[bin->count++] = number;
+    if (bin->count == BIN) bin_empty(bin);
 }
 
 static inline void drop_span(hr_span span, cell_bin *bin)
 {
     rows *r = (rows *)span.in;
-    if (r->cell) drop_cells(r, span.first, span.count, bin);
-    if (--r->refs == 0) rows_free(r);
+    if (r->loose) {
+        drop_loose(span.first, bin);
+        return;
+    }
+    if (r->cell && !is_in_cells(r))
+        drop_cells(r, hr_first_row(&r->c, span.first), hr_first_row(&r->c, span.first + span.count), bin);
+    if (--r->refs == 0) rows_free(r, bin);
 }
 
-hr_span hr_span_share(hr_span span, int32_t first, int32_t count)
+static void drop_cells(const rows *r, int64_t first, int64_t end, cell_bin *bin)
 {
-    hr__rows_share((rows *)span.in, span.first + first, count, 1);
-    return (hr_span){span.in, span.first + first, count};
+    for (int64_t row = first; row < end; row++) drop_span(span_by_itself(r, row), bin);
 }
 
 void hr_span_drop(hr_span span)
 {
     if (!span.in) return;
-    rows *r = (rows *)span.in;
-    if (!r->cell) {
-        if (--r->refs == 0) rows_free(r);
-        return;
-    }
     cell_bin bin;
-    bin.store = &r->engine->store;
+    bin.store = &((rows *)span.in)->engine->store;
     bin.count = 0;
     drop_span(span, &bin);
     bin_empty(&bin);
@@ -256,11 +292,7 @@ static void drop_spans(parts *p)
     bin.store = &p->home->engine->store;
     bin.count = 0;
     for (int64_t i = 0; i < p->count; i++) {
-        if (i + AHEAD < p->count) {
-            const hr_span next = p->span[i + AHEAD];
-            const rows *r = (const rows *)next.in;
-            if (r->cell && r->c.levels == 0) __builtin_prefetch(cell_of(r, next.first), 1);
-        }
+        if (i + AHEAD < p->count) ask_for_cell(p->span[i + AHEAD]);
         drop_span(p->span[i], &bin);
     }
     bin_empty(&bin);

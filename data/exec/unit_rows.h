@@ -33,8 +33,13 @@ struct rows {
     hr_columns c; /* first: operators see only this */
     int32_t refs; /* spans, and the ring; touched by the plan of the one stage that reads these rows: no atomic */
     bool aliases; /* columns are those of `parts` */
-    cell *cell;   /* one for every 1 << cell_rows rows, once their strings are there; NULL: they are not */
-    int cell_rows;
+    bool loose;   /* no unit, but all rows of one layout in cells of the store: those of a span are one, `first` is the
+                     number of its cell, and the cell has the references */
+    /* Rows that each lie by themselves, in cells of these numbers (NULL: they do not) as rows of `in_cells`, or if they
+     * are long, as units of one row. Of bare rows this is all, and shared in their place; of others it is their strings,
+     * which every span of them holds. */
+    int32_t *cell;
+    rows *in_cells, **long_row; /* NULL: none is long, or this one is not */
     /* The rows in this layout; NULL: they are in columns only. Without c.column: only here. They lie at `laid`, or if
      * that is NULL at the start of their cells, before the strings. */
     const hr__row_layout *form;
@@ -57,13 +62,11 @@ struct rows {
 /* Rows in row layout alone, without columns. Only gathering sees them: see stage.blind. */
 static inline bool are_bare(const hr_columns *c) { return !c->column; }
 
-static inline cell *cell_of(const rows *r, int64_t row) { return &r->cell[row >> r->cell_rows]; }
-/* Of rows in row layout. */
-static inline const char *laid_row(const rows *r, int64_t row)
+/* Of rows that lie by themselves. */
+static inline hr_span span_by_itself(const rows *r, int64_t row)
 {
-    if (r->laid) return r->laid + (size_t)row * r->form->size;
-    const int64_t before = row - (row >> r->cell_rows << r->cell_rows); /* in its cell */
-    return (const char *)cell_of(r, row)->at + (size_t)before * r->form->size;
+    if (r->cell[row] == NO_CELL) return (hr_span){&r->long_row[row]->c, 0, 1};
+    return (hr_span){&r->in_cells->c, r->cell[row], 1};
 }
 
 rows *hr__rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape);
@@ -75,14 +78,14 @@ void *hr__rows_bytes(rows *r, size_t size);                                /* fo
 void *hr__rows_text(rows *r, size_t size);                                 /* the same, many a block, at any address */
 void *hr__rows_held(rows *r, size_t size);                                 /* stays when columns go */
 bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t capacity); /* new columns; sets capacity */
-void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans); /* so many together; counts their cells */
+void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans); /* so many together */
 void hr__rows_drop(rows *r); /* one reference to all of them. NULL: nothing */
 int64_t hr__span_rows(hr_span span);
 
 /* Neighbours become one again: a unit that is a whole run of another need not be copied. */
 static inline bool span_joins(hr_span *last, hr_span span)
 {
-    if (last->in != span.in || last->first + last->count != span.first) return false;
+    if (last->in != span.in || last->first + last->count != span.first || ((rows *)span.in)->loose) return false;
     ((rows *)span.in)->refs--;
     last->count += span.count;
     return true;

@@ -8,39 +8,69 @@
 /* Below so many columns the columns themselves are as near. */
 enum { FEWEST_COLUMNS = 4 };
 
-/* ---- forms: one list for all stages that give rows of one place ---- */
+/* ---- forms: one list for all rows that are alike ---- */
 
-typedef struct place_layouts {
-    struct place_layouts *next;
-    const hr_dataset *shape;
+typedef struct alike_rows {
+    struct alike_rows *next;
     bool near; /* their views are */
     hr__row_layouts forms;
-} place_layouts;
+    rows *loose; /* rows of each form that lie in cells, of the newest form first */
+} alike_rows;
 
-static place_layouts *forms_of(engine *e, const hr_dataset *shape, bool near)
+/* `need`: NULL for strings without a row. */
+static alike_rows *forms_of(engine *e, bool near, const hr__row_layout *need)
 {
-    place_layouts *f = e->forms;
-    while (f && (f->shape != shape || f->near != near)) f = f->next;
+    alike_rows *f = e->forms;
+    while (f && (f->near != near || !(need ? hr__row_layouts_fit(&f->forms, need) : !f->forms.newest))) f = f->next;
     if (f || !(f = hr_calloc(1, sizeof *f))) return f;
-    *f = (place_layouts){.next = e->forms, .shape = shape, .near = near};
+    *f = (alike_rows){.next = e->forms, .near = near};
     return e->forms = f;
 }
 
-static const hr__row_layout *waiting_rows_join(engine *e, const hr_dataset *shape, bool near,
-                                               const hr__row_layout *need)
+static const hr__row_layout *waiting_rows_join(engine *e, const hr__row_layout *need)
 {
     hr__engine_lock(e);
-    place_layouts *f = forms_of(e, shape, near);
+    alike_rows *f = forms_of(e, false, need);
     const hr__row_layout *form = f ? hr__row_layouts_join(&f->forms, need) : NULL;
     hr__engine_unlock(e);
     return form;
 }
 
+static rows *loose_of(engine *e, alike_rows *f, const hr__row_layout *form)
+{
+    if (f->loose && f->loose->form == form) return f->loose;
+    rows *r = hr_malloc(sizeof *r);
+    if (!r) return NULL;
+    *r = (rows){.c = {.rows = 1, .elements = 1}, .loose = true, .form = form, .engine = e, .next = f->loose};
+    return f->loose = r;
+}
+
+/* Whose spans are rows in cells, with near views. `need`: NULL for strings alone. NULL: no memory. */
+static rows *loose_rows(engine *e, const hr__row_layout *need)
+{
+    hr__engine_lock(e);
+    alike_rows *f = forms_of(e, true, need);
+    const hr__row_layout *form = f && need ? hr__row_layouts_join(&f->forms, need) : NULL;
+    rows *r = f && (form || !need) ? loose_of(e, f, form) : NULL;
+    hr__engine_unlock(e);
+    return r;
+}
+
+static void loose_free(rows *r)
+{
+    while (r) {
+        rows *next = r->next;
+        hr_free(r);
+        r = next;
+    }
+}
+
 void hr__row_layouts_free(engine *e)
 {
     while (e->forms) {
-        place_layouts *f = e->forms;
+        alike_rows *f = e->forms;
         e->forms = f->next;
+        loose_free(f->loose);
         hr__row_layouts_clear(&f->forms);
         hr_free(f);
     }
@@ -67,8 +97,8 @@ static hr_view *row_strings(rows *r, int i, int64_t row, int64_t *count)
 
 static bool is_string(const rows *r, int i) { return r->c.schema->field[i].dtype == HR_STRING; }
 
-/* The bytes of each row. */
-static void measure_strings(rows *r, size_t *sizes)
+/* The bytes of each row. Gives the most that one has. */
+static size_t measure_strings(rows *r, size_t *sizes)
 {
     int64_t count;
     memset(sizes, 0, (size_t)r->c.rows * sizeof *sizes);
@@ -77,11 +107,13 @@ static void measure_strings(rows *r, size_t *sizes)
             const hr_view *view = row_strings(r, i, row, &count);
             for (int64_t k = 0; k < count; k++) sizes[row] += (size_t)view[k].size;
         }
+    size_t largest = 0;
+    for (int64_t row = 0; row < r->c.rows; row++) largest = sizes[row] > largest ? sizes[row] : largest;
+    return largest;
 }
 
-/* The bytes of row `row` to `to`; its views become how far each is from `from`, which is NULL for pointers. Gives where
- * they end. */
-static char *move_strings(rows *r, int64_t row, char *to, const char *from)
+/* The bytes of row `row` to `to`; its views become how far each is from `from`, which is NULL for pointers. */
+static void move_strings(rows *r, int64_t row, char *to, const char *from)
 {
     int64_t count;
     for (int i = 0; i < r->c.schema->fields; i++) {
@@ -93,7 +125,6 @@ static char *move_strings(rows *r, int64_t row, char *to, const char *from)
             to += view[k].size;
         }
     }
-    return to;
 }
 
 /* The blocks that the strings came from are free again, the first of those that were read for this thread's next unit;
@@ -117,72 +148,63 @@ static void give_up_bytes(rows *r, hr_work *w)
 
 /* ---- cells ---- */
 
-/* Of the cells of a unit's rows. */
-typedef struct cell_plan {
-    size_t *sizes;  /* what the strings of each row take; then those of each cell; then what each cell takes */
-    int rows;       /* 1 << rows of them in a cell */
-    int64_t count;  /* of cells */
-    size_t largest; /* of the strings in a cell */
-} cell_plan;
-
-static int64_t rows_in_cell(const rows *r, const cell_plan *p, int64_t i)
+/* Where the bytes of a row by itself begin. */
+static char *cell_start(const rows *r, int64_t row)
 {
-    const int64_t left = r->c.rows - (i << p->rows), most = INT64_C(1) << p->rows;
-    return left < most ? left : most;
+    const hr_span cell = span_by_itself(r, row);
+    const rows *in = (const rows *)cell.in;
+    return in->loose ? cell_bytes(cell_numbered(&in->engine->store, cell.first)) : (char *)in->laid;
 }
 
-/* Small rows share cells: one has an entry, slack and its end to bear. But a cell stays until its last row goes, so they
- * are few. `row_size`: what a row takes beside its strings. */
-static void plan_cells(rows *r, size_t row_size, cell_plan *p)
+static rows *new_long_row(rows *r, size_t size)
 {
-    enum { MOST = 5, SHARED = 1 << 10 };
-    size_t total = 0;
-    measure_strings(r, p->sizes);
-    for (int64_t row = 0; row < r->c.rows; row++) total += p->sizes[row];
-    const size_t mean = total / (size_t)r->c.rows + row_size;
-    p->rows = MOST;
-    while (p->rows > 0 && mean << p->rows > SHARED) p->rows--;
-    p->count = ((r->c.rows - 1) >> p->rows) + 1;
-    p->largest = 0;
-    for (int64_t i = 0, row = 0; i < p->count; i++) {
-        size_t size = 0;
-        for (int64_t k = rows_in_cell(r, p, i); k > 0; k--) size += p->sizes[row++];
-        p->sizes[i] = size;
-        p->largest = size > p->largest ? size : p->largest;
+    rows *row = hr__rows_new(r->engine, r->keeps, r->shape);
+    if (!row) return NULL;
+    row->form = r->in_cells->form;
+    row->laid = hr__rows_held(row, size);
+    row->c.rows = row->c.elements = 1;
+    r->cell_bytes += hr__rows_size(row);
+    if (row->laid) return row;
+    hr__rows_drop(row);
+    return NULL;
+}
+
+static bool add_long_rows(rows *r, const size_t *sizes)
+{
+    for (int64_t row = 0; row < r->c.rows; row++) {
+        if (r->cell[row] != NO_CELL) continue;
+        if (!r->long_row) {
+            r->long_row = hr__rows_held(r, (size_t)r->c.rows * sizeof(rows *));
+            if (!r->long_row) return false;
+            memset(r->long_row, 0, (size_t)r->c.rows * sizeof(rows *));
+        }
+        if (!(r->long_row[row] = new_long_row(r, sizes[row]))) return false;
     }
-}
-
-/* Cells with space for `row_size` bytes of each row before the strings. */
-static bool lend_cells(rows *r, size_t row_size, const cell_plan *p)
-{
-    cell *cells = hr__rows_held(r, (size_t)p->count * sizeof *cells);
-    if (!cells) return false;
-    for (int64_t i = 0; i < p->count; i++) p->sizes[i] += (size_t)rows_in_cell(r, p, i) * row_size;
-    if (!hr__store_cells(&r->engine->store, cells, p->sizes, p->count, &r->cell_bytes)) return false;
-    for (int64_t i = 0; i < p->count; i++) cells[i].spans = (int32_t)rows_in_cell(r, p, i);
-    r->cell = cells;
-    r->cell_rows = p->rows;
     return true;
 }
 
-/* `near`: views become how far the bytes are from the start of their row, of row_size bytes in its cell. */
-static void fill_cells(rows *r, size_t row_size, const cell_plan *p, bool near)
+/* Of these sizes, for rows of `loose`. */
+static bool lend_cells(rows *r, rows *loose, const size_t *sizes)
 {
-    int64_t row = 0;
-    for (int64_t i = 0; i < p->count && r->shape->strings; i++) {
-        const int64_t count = rows_in_cell(r, p, i);
-        const char *from = r->cell[i].at;
-        char *to = (char *)r->cell[i].at + (size_t)count * row_size;
-        for (int64_t k = 0; k < count; k++, from += row_size) to = move_strings(r, row++, to, near ? from : NULL);
-    }
+    store *store = &r->engine->store;
+    int32_t *cell = hr__rows_held(r, (size_t)r->c.rows * sizeof *cell);
+    if (!cell || !hr__store_cells(store, sizes, r->c.rows, cell, &r->cell_bytes)) return false;
+    r->cell = cell;
+    r->in_cells = loose;
+    if (add_long_rows(r, sizes)) return true;
+    for (int64_t row = 0; row < r->c.rows && r->long_row; row++) hr__rows_drop(r->long_row[row]);
+    hr__store_put_cells(store, cell, r->c.rows);
+    r->cell = NULL;
+    return false;
 }
 
-/* Their columns stay. */
-static bool strings_wait(rows *r, hr_work *w, cell_plan *p)
+/* The columns stay. */
+static bool strings_wait(rows *r, hr_work *w, size_t *sizes)
 {
-    plan_cells(r, 0, p);
-    if (!lend_cells(r, 0, p)) return false;
-    fill_cells(r, 0, p, false);
+    rows *loose = loose_rows(r->engine, NULL);
+    measure_strings(r, sizes);
+    if (!loose || !lend_cells(r, loose, sizes)) return false;
+    for (int64_t row = 0; row < r->c.rows; row++) move_strings(r, row, cell_start(r, row), NULL);
     give_up_bytes(r, w);
     return true;
 }
@@ -200,60 +222,59 @@ static void drop_columns(rows *r)
     r->value_capacity = NULL;
 }
 
-/* How many rows are laid at a time, whole cells of them, so that they stay in the cache. */
-static int64_t laid_step(const hr__row_layout *form, const cell_plan *p)
+/* How many rows are laid at a time, so that they stay in the cache. */
+static int64_t laid_step(const hr__row_layout *form)
 {
     enum { CACHED = 16 << 10 };
-    const int64_t fit = (CACHED / (int64_t)(form->size + 1) >> p->rows) + 1, most = HR__LAID_BLOCK >> p->rows;
-    return (fit < most ? fit : most) << p->rows;
+    const int64_t fit = CACHED / (int64_t)(form->size + 1) + 1;
+    return fit < HR__LAID_BLOCK ? fit : HR__LAID_BLOCK;
 }
 
-static void lay_into_cells(rows *r, const hr__row_layout *form, const cell_plan *p, char *laid)
+/* Each followed by its strings. */
+static void lay_into_cells(rows *r, const hr__row_layout *form, char *laid)
 {
-    const int64_t step = laid_step(form, p);
+    const int64_t step = laid_step(form);
     for (int64_t first = 0; first < r->c.rows; first += step) {
         const int64_t left = r->c.rows - first, end = first + (left < step ? left : step);
-        const char *from = laid;
-        hr__some_to_row_layout(&r->c, form, first, end - first, laid);
-        for (int64_t row = first; row < end; row += INT64_C(1) << p->rows) {
-            const int64_t i = row >> p->rows;
-            const size_t size = (size_t)rows_in_cell(r, p, i) * form->size;
-            memcpy(r->cell[i].at, from, size);
-            from += size;
+        for (int64_t row = first; row < end && r->shape->strings; row++) {
+            char *at = cell_start(r, row);
+            move_strings(r, row, at + form->size, at);
         }
+        hr__some_to_row_layout(&r->c, form, first, end - first, laid);
+        for (int64_t row = first; row < end; row++)
+            memcpy(cell_start(r, row), laid + (size_t)(row - first) * form->size, form->size);
     }
 }
 
-/* The form with the shortest views that reach all of a cell; *form: NULL if none does. False: no memory. */
-static bool find_near(rows *r, hr__row_layout *need, const cell_plan *p, const hr__row_layout **form)
+/* Those with the shortest views that reach all of a row; *loose: NULL if none do. False: no memory. */
+static bool find_near(rows *r, hr__row_layout *need, size_t largest, rows **loose)
 {
     static const struct {
         int width;
         size_t reach;
     } views[] = {{4, UINT16_MAX}, {8, UINT32_MAX}};
-    *form = NULL;
-    for (int i = 0; i < 2 && !*form; i++) {
+    *loose = NULL;
+    for (int i = 0; i < 2 && !*loose; i++) {
         hr__row_layout_near(need, r->c.schema, views[i].width);
-        const hr__row_layout *joined = waiting_rows_join(r->engine, r->shape, true, need);
+        rows *joined = loose_rows(r->engine, need);
         if (!joined) return false;
-        if (p->largest + ((size_t)joined->size << p->rows) <= views[i].reach) *form = joined;
+        if (largest + joined->form->size <= views[i].reach) *loose = joined;
     }
     return true;
 }
 
-/* Nothing of them stays by unit, but the entries of their cells. *done: false if they cannot. False: no memory. */
-static bool rows_wait_whole(rows *r, hr_work *w, hr__row_layout *need, cell_plan *p, bool *done)
+/* Nothing of them stays by unit. *done: false if they cannot. False: no memory. */
+static bool rows_wait_whole(rows *r, hr_work *w, hr__row_layout *need, size_t *sizes, bool *done)
 {
-    const hr__row_layout *form;
-    hr__row_layout_near(need, r->c.schema, 4);
-    plan_cells(r, need->size, p);
-    if (!find_near(r, need, p, &form)) return false;
-    *done = form != NULL;
-    if (!form) return true;
-    char *laid = hr__store_scratch(&w->engine->store, &w->scratch, (size_t)laid_step(form, p) * form->size);
-    if (!laid || !lend_cells(r, form->size, p)) return false;
-    fill_cells(r, form->size, p, true);
-    lay_into_cells(r, form, p, laid);
+    rows *loose;
+    if (!find_near(r, need, measure_strings(r, sizes), &loose)) return false;
+    *done = loose != NULL;
+    if (!loose) return true;
+    const hr__row_layout *form = loose->form;
+    for (int64_t row = 0; row < r->c.rows; row++) sizes[row] += form->size;
+    char *laid = hr__store_scratch(&w->engine->store, &w->scratch, (size_t)laid_step(form) * form->size);
+    if (!laid || !lend_cells(r, loose, sizes)) return false;
+    lay_into_cells(r, form, laid);
     r->form = form;
     drop_columns(r);
     give_up_bytes(r, w);
@@ -265,7 +286,7 @@ static bool rows_wait_whole(rows *r, hr_work *w, hr__row_layout *need, cell_plan
 /* In row layout beside their columns. */
 static bool lay_beside(rows *r, const hr__row_layout *need, bool alone)
 {
-    const hr__row_layout *form = waiting_rows_join(r->engine, r->shape, false, need);
+    const hr__row_layout *form = waiting_rows_join(r->engine, need);
     char *laid = form ? hr__rows_held(r, (size_t)r->c.rows * form->size + STRING_SLACK) : NULL;
     if (!laid) return false;
     hr__columns_to_row_layout(&r->c, form, laid);
@@ -282,8 +303,8 @@ static bool is_worth_cells(const rows *r, const hr__row_layout *need)
     return r->shape->strings || need->size >= SMALL;
 }
 
-/* Each for itself where that can be, or a few small ones together: their memory is free when they go, and not when the
- * last row of their unit does, which in a shuffle is many times later. */
+/* Each for itself where that can be: its memory is free when it goes, and not when the last row of its unit does, which
+ * in a shuffle is many times later. */
 bool hr__rows_wait(rows *r, hr_work *w, bool alone)
 {
     const int fields = r->c.schema->fields;
@@ -293,18 +314,23 @@ bool hr__rows_wait(rows *r, hr_work *w, bool alone)
                                       (size_t)r->c.rows * sizeof *sizes + hr__row_layout_bytes(fields));
     if (!sizes) return false;
     hr__row_layout *need = (hr__row_layout *)(void *)(sizes + r->c.rows);
-    cell_plan p = {.sizes = sizes};
     bool laid = (alone || many) && !r->form && hr__row_layout_measure(&r->c, need), done = false;
     if (laid && alone && !r->aliases && is_worth_cells(r, need)) {
-        if (!rows_wait_whole(r, w, need, &p, &done)) return false;
+        if (!rows_wait_whole(r, w, need, sizes, &done)) return false;
         if (done) return true;
         laid = false;
     }
-    if (r->shape->strings && !strings_wait(r, w, &p)) return false;
+    if (r->shape->strings && !strings_wait(r, w, sizes)) return false;
     return !laid || !many || lay_beside(r, need, alone);
 }
 
 /* ---- gathering ---- */
+
+static inline const char *laid_row(const rows *r, int64_t row)
+{
+    if (r->loose) return cell_bytes(cell_numbered(&r->engine->store, (int32_t)row));
+    return r->laid ? r->laid + (size_t)row * r->form->size : cell_start(r, row);
+}
 
 typedef struct sorter {
     hr__laid_rows *set;

@@ -44,6 +44,8 @@ bool hr__row_layout_measure(const hr_columns *rows, hr__row_layout *form);
 /* Such rows have views of `width` bytes, 4 or 8. The data of those in their columns is then no pointer, but the distance
  * from the row's start; this and the size must fit in half of the width. */
 void hr__row_layout_near(hr__row_layout *need, const hr_schema *schema, int width);
+/* These layouts may serve such rows as well: they have as many fields, of values and rows of the same sizes. */
+bool hr__row_layouts_fit(const hr__row_layouts *forms, const hr__row_layout *need);
 /* The newest layout, or a further one, that serves what `need` does; lives as long as `forms`. NULL: no memory. */
 const hr__row_layout *hr__row_layouts_join(hr__row_layouts *forms, const hr__row_layout *need);
 void hr__row_layouts_clear(hr__row_layouts *forms);

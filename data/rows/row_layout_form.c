@@ -124,6 +124,18 @@ void hr__row_layout_near(hr__row_layout *need, const hr_schema *schema, int widt
 
 /* ---- growing ---- */
 
+bool hr__row_layouts_fit(const hr__row_layouts *forms, const hr__row_layout *need)
+{
+    const hr__row_layout *form = forms->newest;
+    bool fits = form && form->slots == need->slots;
+    for (int i = 0; fits && i < need->slots; i++) {
+        const hr__row_slot *has = &form->slot[i], *wants = &need->slot[i];
+        fits = has->value == wants->value && has->varies == wants->varies &&
+               (has->varies || has->capacity == wants->capacity);
+    }
+    return fits;
+}
+
 static bool serves(const hr__row_layout *form, const hr__row_layout *need)
 {
     bool does = form->origins || !need->origins;

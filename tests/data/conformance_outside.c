@@ -252,14 +252,37 @@ static const hr_op op_two_in_turn = {
     .saved = 2,
     .range = turns_range,
     .ranges = 1,
+    .traits = HR_MOVES_SPANS,
     .load = turns_load,
     .plan = turns_plan,
 };
+
+/* ---- held: passes elements on one by one, each of which it holds once more for a moment ---- */
+
+static hr_status held_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)spec, (void)state, (void)err;
+    while (hr_room(p) > 0) {
+        hr_span span;
+        HR_TRY(hr_pull(p, 0, hr_room(p), &span));
+        for (int32_t i = 0; i < span.count; i++) {
+            const hr_span one = hr_span_share(span, i, 1);
+            const hr_span held = hr_span_share(one, 0, 1);
+            hr_emit(p, one);
+            hr_span_drop(held);
+        }
+        hr_span_drop(span);
+    }
+    return HR_OK;
+}
+
+static const hr_op op_held = {.head = HR_OP_HEAD, .name = "held", .traits = HR_MOVES_SPANS, .plan = held_plan};
 
 /* ---- the tests, which use the rest of the library ---- */
 
 #include "tests/data/conformance.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 static hr_dataset *every_nth(hr_dataset *in, int64_t n)
 {
@@ -274,6 +297,25 @@ static hr_dataset *two_in_turn(hr_dataset *a, hr_dataset *b, int64_t block)
     return hr_dataset_new(&op_two_in_turn, &block, (hr_dataset *[]){a, b}, 2);
 }
 
+/* Rows that wait in a shuffle lie in cells, but those of more than 64 KiB. */
+static hr_status make_word(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    enum { LONG = 70000, EVERY = 50 };
+    (void)call, (void)user;
+    const int64_t i = *(const int64_t *)hr_get_at(in, 0)->data, size = i % EVERY == 1 ? LONG : i % 30;
+    char *text = malloc((size_t)size + 1);
+    if (!text) return HR_RESOURCE_EXHAUSTED;
+    memset(text, 'a' + (int)(i % 26), (size_t)size + 1);
+    const hr_status st = hr_set_string(out, "value", text, size);
+    free(text);
+    return st;
+}
+static hr_dataset *words(int64_t count)
+{
+    return hr_map(hr_range(count), make_word, NULL, .output = &hr_string_schema);
+}
+static hr_dataset *held(hr_dataset *in) { return hr_dataset_new(&op_held, NULL, &in, 1); }
+
 HR_SAMPLE(every_nth) { return hr_batch(every_nth(hr_shuffle(hr_range(300), 40), 3), 7); }
 HR_SAMPLE(add) { return hr_batch(add(hr_shuffle(hr_range(300), 40), 5), 7); }
 HR_SAMPLE(squares) { return hr_batch(hr_shuffle(every_nth(squares(300), 2), 40), 7); }
@@ -284,6 +326,9 @@ HR_SAMPLE(all_together)
     return add(hr_batch(hr_repeat(every_nth(add(squares(40), 2), 3), .count = HR_I64(4)), 3), 1);
 }
 HR_SAMPLE(each) { return hr_batch(each(hr_shuffle(hr_range(200), 20), draw_digits, NULL, NULL), 7); }
+HR_SAMPLE(held) { return hr_batch(held(hr_shuffle(held(words(120)), 40)), 7); }
+HR_SAMPLE(words_by_themselves) { return hr_shuffle(words(120), 40); }
+HR_SAMPLE(words_in_turn) { return hr_batch(hr_shuffle(two_in_turn(words(60), words(55), 1), 20), 7); }
 HR_SAMPLE(strict) { return strict(hr_range(300)); }
 HR_SAMPLE(strict_after_a_shuffle) { return hr_batch(strict(hr_shuffle(hr_range(300), 30)), 4); }
 
@@ -472,6 +517,9 @@ int main(void)
         HR_CONFORMANCE(two_in_turn_by_threes),
         HR_CONFORMANCE(all_together),
         HR_CONFORMANCE(each),
+        HR_CONFORMANCE(held),
+        HR_CONFORMANCE(words_by_themselves),
+        HR_CONFORMANCE(words_in_turn),
         HR_CONFORMANCE_OF_FAILURE(strict),
         HR_CONFORMANCE_OF_FAILURE(strict_after_a_shuffle),
         cmocka_unit_test(operators_from_outside_give_their_values),
