@@ -45,6 +45,7 @@ typedef enum hr_op_traits {
                                   by its saved numbers: tfrecord, which opens parts of files. They may have other
                                   components if their spans are never emitted: csv, whose inputs give bytes */
     HR_OPENS_ITS_INPUT = 1024, /* plan never pulls input 0, but openings of it (hr_input_open of NULL): repeat, cache */
+    HR_MOVES_OPENED = 2048, /* plan never reads rows of the inputs that it opens, only those of its own: interleave */
 } hr_op_traits;
 
 /* The range of a saved number. A saved state may have been changed: the engine refuses a number out of its range. A
@@ -200,7 +201,7 @@ HR_API int64_t hr_full_batch_size(const hr_dataset *ds);
 
 /* ---- for check ---- */
 
-/* Consecutive elements of a unit, shared. Plans move spans. With HR_MOVES_SPANS, where rows need not
+/* Consecutive elements of a unit, shared. Plans move spans. With HR_MOVES_SPANS or HR_MOVES_OPENED, where rows need not
  * be in a unit, only `count` says something. */
 typedef struct hr_span {
     hr_columns *in;

@@ -188,10 +188,13 @@ static bool rows_are_held(const hr_plan *puller, int input)
 }
 
 /* No plan of the reader's looks at rows: not the one that pulls these, nor one that is given them in the same stage. */
-static bool is_blind(const hr_plan *puller)
+static bool is_blind(const hr_plan *puller, int input)
 {
     bool blind = puller->ds != NULL;
-    for (; blind && puller; puller = puller->above) blind = puller->ds->op->traits & HR_MOVES_SPANS;
+    for (; blind && puller; input = puller->above_input, puller = puller->above) {
+        const hr_dataset *ds = puller->ds;
+        blind = ds->op->traits & HR_MOVES_SPANS || (ds->op->traits & HR_MOVES_OPENED && input >= ds->inputs);
+    }
     return blind;
 }
 
@@ -289,7 +292,7 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, 
                  .start = puller->in[input]->start,
                  .sole = puller->in[input]->sole,
                  .cells = rows_are_held(puller, input),
-                 .blind = is_blind(puller)};
+                 .blind = is_blind(puller, input)};
     const bool joined = reader->ignores && reader->top->ds->op->traits & HR_JOINS_ROWS;
     s->ignores = joined ? NULL : reader->ignores; /* zip's inputs stay in step */
     s->returns = hr__returns_new(s->engine);

@@ -389,6 +389,7 @@ const hr_op hr_op_interleave = {
     .spec_size = sizeof(interleave_spec),
     .state_size = sizeof(interleave_state),
     .saved = 3, /* turn, in_block, next */
+    .traits = HR_MOVES_OPENED,
     .spec_copy = hr_user_copy,
     .spec_free = hr_user_free,
     .check = interleave_check,

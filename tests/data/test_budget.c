@@ -214,6 +214,8 @@ static void a_short_row_that_waits_takes_little_beside_its_bytes(void **state)
     write_growing("short-1.records", 10, 10, ROWS / 2);
     assert_short_rows_take_little(hr_tfrecord("short-?.records"), ROWS, LARGE_BUFFER);
     assert_short_rows_take_little(hr_tfrecord("short-?.records"), ROWS, BUFFER);
+    hr_dataset *files = hr_list_files("short-?.records");
+    assert_short_rows_take_little(hr_interleave(files, hr_tfrecord_fn, NULL, .cycle_length = 2), ROWS, BUFFER);
 }
 
 /* ---- units of large rows ---- */
