@@ -92,7 +92,7 @@ static inline hr__version *served_version(void)
     static char name[] = "served", path[] = "/";
     static const hr_server_opts opts = {.struct_size = sizeof opts, .no_warmup = true};
     if (!version.loaded) {
-        model.config.name = name;
+        model.name = name;
         version.model = &model;
         version.number = 1;
         version.path = path;
