@@ -244,7 +244,7 @@ static void panels_run(const hr__product *p, int64_t first, int64_t last)
 {
     const float *a = (const float *)p->a + first * p->a_row, *packed = p->packed;
     float *turned = (float *)p->packed + p->k * hr__panels_width(p->n) + first * p->k;
-    if (p->ta) hr__turn(a, p->a_column, p->k, last - first, turned);
+    if (p->ta) hr__turn(a, p->a_column, p->k, last - first, turned, p->k);
     hr__panels_product(p->ta ? turned : a, p->ta ? p->k : p->a_row, last - first, p->k, packed, p->n,
                        (float *)p->out + first * p->n);
 }

@@ -200,6 +200,35 @@ int64_t hr__panels_width(int64_t columns)
     return all;
 }
 
+enum { LANES = 16 };
+
+#ifdef __x86_64__
+/* Where a multiple of 16 is not left, the last ones are done again. */
+static void turn_lanes(const float *from, int64_t from_row, int64_t rows, int64_t columns, float *to, int64_t to_row)
+{
+    for (int64_t r = 0; r < rows; r += LANES) {
+        const int64_t row = r < rows - LANES ? r : rows - LANES;
+        for (int64_t c = 0; c < columns; c += LANES) {
+            const int64_t column = c < columns - LANES ? c : columns - LANES;
+            hr__turn_16(from + row * from_row + column, from_row, to + column * to_row + row, to_row);
+        }
+    }
+}
+#endif
+
+void hr__turn(const float *from, int64_t from_row, int64_t rows, int64_t columns, float *to, int64_t to_row)
+{
+#ifdef __x86_64__
+    if (rows >= LANES && columns >= LANES && hr__cpu_has(HR__AVX512)) {
+        turn_lanes(from, from_row, rows, columns, to, to_row);
+        return;
+    }
+#endif
+    for (int64_t r = 0; r < rows; r += LANES) /* rows at once, whose values will be neighbours */
+        for (int64_t c = 0; c < columns; c++)
+            for (int64_t i = r; i < r + LANES && i < rows; i++) to[c * to_row + i] = from[i * from_row + c];
+}
+
 int64_t hr__panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, int64_t columns, int64_t column,
                        float *to)
 {
@@ -211,46 +240,8 @@ int64_t hr__panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, 
         for (int64_t k = 0; k < rows; k++) memcpy(to + k * width, from + k * row, (size_t)there * sizeof *to);
         return width;
     }
-    enum { SOME = 16 }; /* rows at once, which lie together where columns do not */
-    for (int64_t k = 0; k < rows; k += SOME) {
-        int64_t n = 0;
-#ifdef __x86_64__
-        for (; row == 1 && rows - k >= SOME && there - n >= SOME && hr__cpu_has(HR__AVX512); n += SOME)
-            hr__turn_16(from + n * step + k, step, to + k * width + n, width);
-#endif
-        for (; n < there; n++)
-            for (int64_t i = k; i < k + SOME && i < rows; i++) to[i * width + n] = from[n * step + i * row];
-    }
+    hr__turn(from, step, there, rows, to, width);
     return width;
-}
-
-enum { LANES = 16 };
-
-#ifdef __x86_64__
-/* Where a multiple of 16 is not left, the last ones are done again. */
-static void turn_lanes(const float *from, int64_t from_row, int64_t rows, int64_t columns, float *to)
-{
-    for (int64_t r = 0; r < rows; r += LANES) {
-        const int64_t row = r < rows - LANES ? r : rows - LANES;
-        for (int64_t c = 0; c < columns; c += LANES) {
-            const int64_t column = c < columns - LANES ? c : columns - LANES;
-            hr__turn_16(from + row * from_row + column, from_row, to + column * rows + row, rows);
-        }
-    }
-}
-#endif
-
-void hr__turn(const float *from, int64_t from_row, int64_t rows, int64_t columns, float *to)
-{
-#ifdef __x86_64__
-    if (rows >= LANES && columns >= LANES && hr__cpu_has(HR__AVX512)) {
-        turn_lanes(from, from_row, rows, columns, to);
-        return;
-    }
-#endif
-    for (int64_t r = 0; r < rows; r += LANES) /* rows at once, whose values will be neighbours */
-        for (int64_t c = 0; c < columns; c++)
-            for (int64_t i = r; i < r + LANES && i < rows; i++) to[c * rows + i] = from[i * from_row + c];
 }
 
 /* One tile, what is missing of it beside; `add`: added to what is there. */

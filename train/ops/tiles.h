@@ -48,16 +48,16 @@ const hr__tile *hr__tile_for(int64_t columns);
 
 /* The columns that panels of `columns` take up: all but the last panel are whole. */
 int64_t hr__panels_width(int64_t columns);
-/* Packs the panel that begins with column `column`: value k, n of the matrix is at b + k * row + n * step. Gives the
- * panel's width. */
+/* Packs the panel that begins with column `column`: value k, n of the matrix is at b + k * row + n * step, one of which
+ * is 1. Gives the panel's width. */
 int64_t hr__panel_pack(const float *b, int64_t row, int64_t step, int64_t rows, int64_t columns, int64_t column,
                        float *to);
 #ifdef __x86_64__
 /* to[c * to_row + r] = from[r * from_row + c], 16 rows and columns of each, any bits. For processors with AVX-512. */
 void hr__turn_16(const float *from, int64_t from_row, float *to, int64_t to_row);
 #endif
-/* to[c * rows + r] = from[r * from_row + c], of each row r and each c < columns: a matrix turned. */
-void hr__turn(const float *from, int64_t from_row, int64_t rows, int64_t columns, float *to);
+/* to[c * to_row + r] = from[r * from_row + c], of each row r and each c < columns: a matrix turned. */
+void hr__turn(const float *from, int64_t from_row, int64_t rows, int64_t columns, float *to, int64_t to_row);
 /* Rows of a matrix, `inner` values each, times packed panels: out [rows, columns]. `a_row`: from row to row. */
 void hr__panels_product(const float *a, int64_t a_row, int64_t rows, int64_t inner, const float *panels,
                         int64_t columns, float *out);
