@@ -170,8 +170,10 @@ static hr_status find_next(hr_iterator *it)
     if (!it->engine.begun) HR_TRY(iterator_begin(it));
     if (engine_cancelled(&it->engine))
         return hr_fail(&it->error, HR_CANCELLED, "cancelled", "the iterator was cancelled");
+    const bool found = hr__input_find(&it->node, &it->input, &none);
+    /* Asked after the look: it may be why the input ends, with no unit to bring the error. */
     if (it->engine.no_memory) return hr_no_memory(&it->error, "a pipeline");
-    if (hr__input_find(&it->node, &it->input, &none)) return HR_OK;
+    if (found) return HR_OK;
     if (none == HR_WAIT) return HR_WAIT;
     it->engine.ended = uv_hrtime();
     if (it->node.error.code) return it->error = it->node.error, it->error.code;
