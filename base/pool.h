@@ -3,6 +3,7 @@
 #ifndef HR_POOL_H
 #define HR_POOL_H
 
+#include "base/cpu.h"
 #include <headrace/base.h>
 #include <stdatomic.h>
 #include <uv.h>
@@ -67,6 +68,17 @@ HR_API void hr__waiter_call(hr__waiter *w);
 
 /* Processors that the process may use: of the machine, or of its control group's quota, which may be a fraction. */
 double hr__pool_processors(void);
+
+/* For locks that are held for some microseconds at most: to sleep until one is free, and be woken, takes longer. */
+static inline void hr__lock_awake(uv_mutex_t *lock)
+{
+    enum { LOOKS = 200 }; /* 2 to 10 us; then its holder may itself wait for a processor */
+    for (int i = 0; i < LOOKS; i++) {
+        if (uv_mutex_trylock(lock) == 0) return;
+        hr__cpu_pause();
+    }
+    uv_mutex_lock(lock);
+}
 
 /* The number of the worker that asks; 0: it is no worker. */
 HR_API int hr__pool_thread(void);

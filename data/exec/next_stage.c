@@ -7,7 +7,7 @@
 
 /* ---- lock and wakes ---- */
 
-void hr__engine_lock(engine *e) { uv_mutex_lock(&e->lock); }
+void hr__engine_lock(engine *e) { hr__lock_awake(&e->lock); }
 
 void hr__engine_unlock(engine *e)
 {

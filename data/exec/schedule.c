@@ -183,13 +183,16 @@ static int64_t good_size(const stage *s, int64_t elements, uint64_t ns)
     return want < now / 3 ? power_below(now / 2) : now;
 }
 
-/* A unit of large records is small, so that several fit into the budget: those that others read, or wait in a ring. Notes
+/* A unit of large records is small, so that several fit into the budget: those that others read, or wait in a ring; and
+ * records stay in the cache of the thread that has read them, which takes up next what is made of them, as a rule. Notes
  * how large rows are, for stages that begin. */
 static int64_t max_by_bytes(engine *e, const rows *r, int64_t elements)
 {
+    enum { CACHED = 512 << 10 };
     const size_t bytes = hr__rows_size(r) + hr__strings_size(r), element = bytes / (size_t)elements + 1;
     if (r->c.rows > 0 && bytes / (size_t)r->c.rows > e->largest_row) e->largest_row = bytes / (size_t)r->c.rows;
-    return (int64_t)(hr__budget_of_unit(e) / element) + 1;
+    const int64_t fit = (int64_t)(hr__budget_of_unit(e) / element) + 1, cached = power_below(CACHED / element + 1);
+    return fit < cached || !are_bare(&r->c) ? fit : cached;
 }
 
 /* A unit costs something for each operator of its plan and each input that is open, whatever its size: a smaller one

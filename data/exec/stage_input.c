@@ -91,7 +91,7 @@ static hr_status pull_stage(hr_plan *p, int i, int64_t at_most, hr_span *out)
     hr_status none;
     if (in->next >= in->count && !hr__input_find(p, in, &none)) return none;
     const int64_t left = in->count - in->next, count = at_most < left ? at_most : left;
-    *out = hr_span_share((hr_span){&in->rows->c, (int32_t)in->next, (int32_t)count}, 0, (int32_t)count);
+    *out = hr__rows_give(in->rows, in->next, count);
     in->next += count;
     hr__input_notice_short(p, i);
     return HR_OK;
@@ -172,10 +172,7 @@ static hr_status pull_node(hr_plan *p, int i, int64_t at_most, hr_span *out)
         *out = *next;
         from->taken++;
     } else {
-        *out = hr_span_share(*next, 0, (int32_t)at_most);
-        hr_span rest = hr_span_share(*next, (int32_t)at_most, next->count - (int32_t)at_most);
-        hr_span_drop(*next);
-        *next = rest;
+        *out = hr_span_take(next, (int32_t)at_most);
     }
     in->first += out->count;
     hr__input_notice_short(p, i);

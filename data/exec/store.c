@@ -1,5 +1,6 @@
 #include "data/exec/store.h"
 #include "base/pages.h"
+#include "base/pool.h"
 #include <string.h>
 
 _Static_assert(sizeof(block) <= BLOCK_HEAD, "a block's head must fit before its bytes");
@@ -29,9 +30,15 @@ static void free_chain(block *b)
     }
 }
 
+static void shelf_free(shelf *s)
+{
+    for (int i = 0; i < BLOCK_CLASSES && s; i++) free_chain(s->free[i]);
+    hr_free(s);
+}
+
 void hr__store_close(store *s)
 {
-    for (int i = 0; i < BLOCK_CLASSES; i++) free_chain(s->free[i]);
+    for (int i = 0; i < SHELVES; i++) shelf_free(s->shelf[i]);
     for (uint32_t i = 0; i < s->slabs; i++) hr_free(((block *)(void *)(s->slab[i] - BLOCK_HEAD))->allocated);
     hr_free(s->slab);
     for (int i = 0; i < CELL_CLASSES && s->cells; i++) hr_free(s->cells[i].number);
@@ -104,12 +111,28 @@ static bool is_over(const store *s, size_t free_blocks)
     return free_blocks > SPARE && (held > limit || free_blocks > limit - held);
 }
 
+/* The class of some free block, which was asked for least lately. */
 static int class_at_rest(const store *s)
 {
     int rests = -1;
-    for (int i = 0; i < BLOCK_CLASSES; i++)
-        if (s->free[i] && (rests < 0 || s->taken[i] < s->taken[rests])) rests = i;
+    for (int i = 0; i < SHELVES; i++)
+        for (int k = 0; k < BLOCK_CLASSES && s->shelf[i]; k++)
+            if (s->shelf[i]->free[k] && (rests < 0 || s->taken[k] < s->taken[rests])) rests = k;
     return rests;
+}
+
+/* A free block: of this shelf, else of another one. NULL: there is none. */
+static block *take_free(store *s, int class, int home)
+{
+    for (int i = 0; i < SHELVES; i++) {
+        shelf *from = s->shelf[(home + i) % SHELVES];
+        block *b = from ? from->free[class] : NULL;
+        if (!b) continue;
+        from->free[class] = b->next;
+        s->free_blocks -= block_takes(b);
+        return b;
+    }
+    return NULL;
 }
 
 /* Takes free blocks out, those of a size that was not asked for lately first, until what is left may be kept. */
@@ -117,11 +140,8 @@ static block *take_excess(store *s)
 {
     block *excess = NULL;
     while (is_over(s, s->free_blocks)) {
-        block **list = &s->free[class_at_rest(s)];
-        while (*list && is_over(s, s->free_blocks)) {
-            block *b = *list;
-            *list = b->next;
-            s->free_blocks -= block_takes(b);
+        const int class = class_at_rest(s);
+        for (block *b; is_over(s, s->free_blocks) && (b = take_free(s, class, 0));) {
             b->next = excess;
             excess = b;
         }
@@ -133,17 +153,13 @@ block *hr__store_block(store *s, size_t size)
 {
     size_t rounded;
     if (size > (size_t)1 << 46) return NULL;
-    const int class = class_of(size, &rounded);
-    uv_mutex_lock(&s->lock);
-    block *b = s->free[class], *excess = NULL;
+    const int class = class_of(size, &rounded), home = hr__pool_thread() % SHELVES;
+    block *excess = NULL;
+    hr__lock_awake(&s->lock);
+    block *b = take_free(s, class, home);
     s->taken[class] = ++s->takes;
     charge(s, rounded + BLOCK_EXTRA);
-    if (b) {
-        s->free[class] = b->next;
-        s->free_blocks -= block_takes(b);
-    } else if (is_over(s, s->free_blocks)) {
-        excess = take_excess(s);
-    }
+    if (!b && is_over(s, s->free_blocks)) excess = take_excess(s);
     uv_mutex_unlock(&s->lock);
     give_back(excess);
     if (!b) b = block_new(rounded, class, LINE);
@@ -152,8 +168,18 @@ block *hr__store_block(store *s, size_t size)
         return NULL;
     }
     b->next = NULL;
+    b->home = home;
     poison(block_bytes(b), b->size);
     return b;
+}
+
+/* Where a block is kept; NULL: it is not. */
+static block **place_of(store *s, const block *b)
+{
+    shelf **home = &s->shelf[b->home];
+    if (is_over(s, s->free_blocks + block_takes(b))) return NULL;
+    if (!*home) *home = hr_calloc(1, sizeof **home);
+    return *home ? &(*home)->free[b->class] : NULL;
 }
 
 void hr__store_put_blocks(store *s, block *first)
@@ -161,16 +187,16 @@ void hr__store_put_blocks(store *s, block *first)
     block *excess = NULL;
     if (!first) return;
     for (block *b = first; b; b = b->next) poison(block_bytes(b), b->size);
-    uv_mutex_lock(&s->lock);
+    hr__lock_awake(&s->lock);
     while (first) {
-        block *next = first->next, **list = &s->free[first->class];
+        block *next = first->next, **place;
         discharge(s, block_takes(first));
-        if (is_over(s, s->free_blocks + block_takes(first)))
-            list = &excess;
-        else
+        if ((place = place_of(s, first)))
             s->free_blocks += block_takes(first);
-        first->next = *list;
-        *list = first;
+        else
+            place = &excess;
+        first->next = *place;
+        *place = first;
         first = next;
     }
     uv_mutex_unlock(&s->lock);
@@ -292,7 +318,7 @@ bool hr__store_cells(store *s, const size_t *sizes, int64_t count, int32_t *numb
 {
     int64_t got = 0;
     *bytes = 0;
-    uv_mutex_lock(&s->lock);
+    hr__lock_awake(&s->lock);
     bool done = has_cells(s);
     for (; done && got < count; got += done) {
         const int class = cell_class_of(sizes[got]);
@@ -308,7 +334,7 @@ bool hr__store_cells(store *s, const size_t *sizes, int64_t count, int32_t *numb
 
 void hr__store_put_cells(store *s, const int32_t *number, int64_t count)
 {
-    uv_mutex_lock(&s->lock);
+    hr__lock_awake(&s->lock);
     for (int64_t i = 0; i < count; i++) {
         if (number[i] == NO_CELL) continue;
         cell *c = cell_numbered(s, number[i]);

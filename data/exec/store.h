@@ -11,6 +11,7 @@
 
 enum {
     BLOCK_CLASSES = 160,
+    SHELVES = 16,
     CELL_CLASSES = 177,
     CELL_STEP = 4,
     SLAB_BITS = 20,                           /* of a cell's number: where it lies in its slab, in steps */
@@ -26,8 +27,13 @@ typedef struct block {
     struct block *next; /* of a free list, or of whatever chain holds it */
     void *allocated;
     size_t size;
-    int class;
+    int class, home; /* its size, and the shelf of the thread that took it last */
 } block;
+
+/* Free blocks, by class. */
+typedef struct shelf {
+    block *free[BLOCK_CLASSES];
+} shelf;
 
 /* Lies before the bytes of a row that waits. Cells are named by numbers of 4 bytes. */
 typedef struct cell {
@@ -43,7 +49,7 @@ typedef struct cell_stack {
 
 typedef struct store {
     uv_mutex_t lock;
-    block *free[BLOCK_CLASSES];
+    shelf *shelf[SHELVES]; /* a thread finds what it had before, which its cache may still have; NULL: nothing yet */
     uint64_t taken[BLOCK_CLASSES], takes; /* when a block of each class was taken last, in blocks taken */
     cell_stack *cells;                    /* one for each class; NULL: no cell was asked for */
     char **slab;                          /* what cells are cut from: the bytes of blocks */

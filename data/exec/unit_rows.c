@@ -8,7 +8,7 @@
 
 static rows *recycled_rows(engine *e)
 {
-    uv_mutex_lock(&e->store.lock);
+    hr__lock_awake(&e->store.lock);
     rows *r = e->free_rows;
     if (r) e->free_rows = r->next;
     uv_mutex_unlock(&e->store.lock);
@@ -134,6 +134,9 @@ static void bin_empty(cell_bin *bin)
  * the unit goes at once. */
 static bool is_in_cells(const rows *r) { return r->cell && are_bare(&r->c); }
 
+/* In place of the cell's number: the unit has given its row away. */
+enum { TAKEN = NO_CELL - 1 };
+
 static inline __attribute__((always_inline)) void ask_for_cell(hr_span cell)
 {
     const rows *r = (const rows *)cell.in;
@@ -164,8 +167,18 @@ void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans)
 
 static hr_span share_row(rows *r, int32_t row)
 {
-    if (row + AHEAD < r->c.rows) ask_for_cell(span_by_itself(r, row + AHEAD));
+    if (row + AHEAD < r->c.rows && r->cell[row + AHEAD] != TAKEN) ask_for_cell(span_by_itself(r, row + AHEAD));
     return share_cell(span_by_itself(r, row));
+}
+
+/* The row's cell changes hands: nothing is counted, or it would have to be fetched from memory. Where several spans may
+ * have the row, the others still find it in the unit. */
+static hr_span take_row(rows *r, int32_t row)
+{
+    if (r->overlaps) return share_row(r, row);
+    const hr_span taken = span_by_itself(r, row);
+    r->cell[row] = TAKEN;
+    return taken;
 }
 
 hr_span hr_span_share(hr_span span, int32_t first, int32_t count)
@@ -173,8 +186,34 @@ hr_span hr_span_share(hr_span span, int32_t first, int32_t count)
     rows *r = (rows *)span.in;
     if (r->loose) return share_cell(span);
     if (count == 1 && is_in_cells(r)) return share_row(r, span.first + first);
+    r->overlaps = true;
     hr__rows_share(r, span.first + first, count, 1);
     return (hr_span){span.in, span.first + first, count};
+}
+
+hr_span hr__rows_give(rows *r, int64_t first, int64_t count)
+{
+    if (count == 1 && is_in_cells(r)) return take_row(r, (int32_t)first);
+    hr__rows_share(r, first, count, 1);
+    return (hr_span){&r->c, (int32_t)first, (int32_t)count};
+}
+
+hr_span hr_span_take(hr_span *span, int32_t count)
+{
+    const hr_span all = *span;
+    rows *r = (rows *)all.in;
+    const bool by_itself = count == 1 && !r->loose && is_in_cells(r), last = count == all.count;
+    if (last)
+        *span = (hr_span){0};
+    else
+        span->first += count, span->count -= count;
+    if (!by_itself) {
+        if (!last) r->refs++; /* what its rows hold in cells goes with them */
+        return (hr_span){all.in, all.first, count};
+    }
+    const hr_span taken = take_row(r, all.first);
+    if (last) hr_span_drop(all);
+    return taken;
 }
 
 static void drop_cells(const rows *r, int64_t first, int64_t end, cell_bin *bin);
@@ -189,7 +228,7 @@ static void rows_free(rows *r, cell_bin *bin)
     hr__store_put_blocks(&e->store, r->texts);
     hr__store_put_blocks(&e->store, r->held);
     hr_dataset_unref(r->keeps);
-    uv_mutex_lock(&e->store.lock);
+    hr__lock_awake(&e->store.lock);
     r->next = e->free_rows;
     e->free_rows = r;
     uv_mutex_unlock(&e->store.lock);
@@ -216,7 +255,8 @@ static inline void drop_span(hr_span span, cell_bin *bin)
 
 static void drop_cells(const rows *r, int64_t first, int64_t end, cell_bin *bin)
 {
-    for (int64_t row = first; row < end; row++) drop_span(span_by_itself(r, row), bin);
+    for (int64_t row = first; row < end; row++)
+        if (r->cell[row] != TAKEN) drop_span(span_by_itself(r, row), bin);
 }
 
 void hr_span_drop(hr_span span)

@@ -30,11 +30,12 @@ typedef struct returns {
 } returns;
 
 struct rows {
-    hr_columns c; /* first: operators see only this */
-    int32_t refs; /* spans, and the ring; touched by the plan of the one stage that reads these rows: no atomic */
-    bool aliases; /* columns are those of `parts` */
-    bool loose;   /* no unit, but all rows of one layout in cells of the store: those of a span are one, `first` is the
+    hr_columns c;  /* first: operators see only this */
+    int32_t refs;  /* spans, and the ring; touched by the plan of the one stage that reads these rows: no atomic */
+    bool aliases;  /* columns are those of `parts` */
+    bool loose;    /* no unit, but all rows of one layout in cells of the store: those of a span are one, `first` is the
                      number of its cell, and the cell has the references */
+    bool overlaps; /* several spans may name this unit for the same row */
     /* Rows that each lie by themselves, in cells of these numbers (NULL: they do not) as rows of `in_cells`, or if they
      * are long, as units of one row. Of bare rows this is all, and shared in their place; of others it is their strings,
      * which every span of them holds. */
@@ -79,6 +80,7 @@ void *hr__rows_text(rows *r, size_t size);                                 /* th
 void *hr__rows_held(rows *r, size_t size);                                 /* stays when columns go */
 bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t capacity); /* new columns; sets capacity */
 void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans); /* so many together */
+hr_span hr__rows_give(rows *r, int64_t first, int64_t count);              /* what the ring gives nobody again */
 void hr__rows_drop(rows *r); /* one reference to all of them. NULL: nothing */
 int64_t hr__span_rows(hr_span span);
 

@@ -179,8 +179,7 @@ static hr_status fill_anew(const shuffle_spec *sp, shuffle_state *st, hr_plan *p
             break;
         }
         if (got != HR_OK) return got;
-        for (int32_t i = 0; i < span.count; i++) *shuffle_slot(st, st->filled++) = hr_span_share(span, i, 1);
-        hr_span_drop(span);
+        while (span.in) *shuffle_slot(st, st->filled++) = hr_span_take(&span, 1);
     }
     return HR_OK;
 }
@@ -273,18 +272,17 @@ static int64_t next_slots(const shuffle_state *st, int64_t wanted_draws, int shr
 /* Every element of `fresh` takes the place of one that is drawn. */
 static void draw_and_refill(shuffle_state *st, hr_plan *p, hr_span fresh)
 {
-    for (int32_t used = 0; used < fresh.count;) {
+    while (fresh.in) {
         int64_t s[CHUNK];
         hr_span drawn[CHUNK];
-        const int64_t n = next_slots(st, fresh.count - used, 0, s);
+        const int64_t n = next_slots(st, fresh.count, 0, s);
         for (int64_t i = 0; i < n; i++) {
             drawn[i] = *shuffle_slot(st, s[i]);
-            *shuffle_slot(st, s[i]) = hr_span_share(fresh, used++, 1);
+            *shuffle_slot(st, s[i]) = hr_span_take(&fresh, 1);
         }
         hr_emit_spans(p, drawn, n);
         st->draws += n;
     }
-    hr_span_drop(fresh);
 }
 
 static void draw_rest(shuffle_state *st, hr_plan *p)

@@ -278,6 +278,37 @@ static hr_status held_plan(const void *spec, void *state, hr_plan *p, hr_error *
 
 static const hr_op op_held = {.head = HR_OP_HEAD, .name = "held", .traits = HR_MOVES_SPANS, .plan = held_plan};
 
+/* ---- taken: passes elements on as moved out of their span, one or two at a time; those of every other span lie in a
+ * second one meanwhile, and the fifth of each in a third ---- */
+
+static hr_status taken_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)spec, (void)err;
+    int64_t *spans = state;
+    while (hr_room(p) > 0) {
+        hr_span span, other = {0}, none = {0};
+        HR_TRY(hr_pull(p, 0, hr_room(p), &span));
+        if ((*spans)++ % 2) other = hr_span_share(span, 0, span.count);
+        for (int32_t i = 0; span.count > 0; i++) {
+            const hr_span third = i == 4 ? hr_span_share(span, 0, 1) : none;
+            const int32_t count = span.count > 1 && i % 2 ? 2 : 1;
+            hr_emit(p, hr_span_take(&span, count));
+            hr_span_drop(other.in ? hr_span_take(&other, count) : none);
+            hr_span_drop(third);
+        }
+        if (span.in || other.in) return HR_INTERNAL; /* all was taken */
+    }
+    return HR_OK;
+}
+
+static const hr_op op_taken = {
+    .head = HR_OP_HEAD,
+    .name = "taken",
+    .state_size = sizeof(int64_t),
+    .traits = HR_MOVES_SPANS,
+    .plan = taken_plan,
+};
+
 /* ---- the tests, which use the rest of the library ---- */
 
 #include "tests/data/conformance.h"
@@ -315,6 +346,7 @@ static hr_dataset *words(int64_t count)
     return hr_map(hr_range(count), make_word, NULL, .output = &hr_string_schema);
 }
 static hr_dataset *held(hr_dataset *in) { return hr_dataset_new(&op_held, NULL, &in, 1); }
+static hr_dataset *taken(hr_dataset *in) { return hr_dataset_new(&op_taken, NULL, &in, 1); }
 
 HR_SAMPLE(every_nth) { return hr_batch(every_nth(hr_shuffle(hr_range(300), 40), 3), 7); }
 HR_SAMPLE(add) { return hr_batch(add(hr_shuffle(hr_range(300), 40), 5), 7); }
@@ -327,6 +359,8 @@ HR_SAMPLE(all_together)
 }
 HR_SAMPLE(each) { return hr_batch(each(hr_shuffle(hr_range(200), 20), draw_digits, NULL, NULL), 7); }
 HR_SAMPLE(held) { return hr_batch(held(hr_shuffle(held(words(120)), 40)), 7); }
+HR_SAMPLE(taken) { return hr_batch(taken(hr_shuffle(taken(words(120)), 40)), 7); }
+HR_SAMPLE(taken_and_held) { return hr_shuffle(taken(held(taken(words(120)))), 40); }
 HR_SAMPLE(words_by_themselves) { return hr_shuffle(words(120), 40); }
 HR_SAMPLE(words_in_turn) { return hr_batch(hr_shuffle(two_in_turn(words(60), words(55), 1), 20), 7); }
 HR_SAMPLE(strict) { return strict(hr_range(300)); }
@@ -518,6 +552,8 @@ int main(void)
         HR_CONFORMANCE(all_together),
         HR_CONFORMANCE(each),
         HR_CONFORMANCE(held),
+        HR_CONFORMANCE(taken),
+        HR_CONFORMANCE(taken_and_held),
         HR_CONFORMANCE(words_by_themselves),
         HR_CONFORMANCE(words_in_turn),
         HR_CONFORMANCE_OF_FAILURE(strict),

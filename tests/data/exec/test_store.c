@@ -147,6 +147,26 @@ static void rows_have_no_cell_once_all_numbers_are_used(void **state)
     hr__store_close(&s);
 }
 
+/* Which of two free blocks it is does not depend on which came back last. */
+static void a_thread_takes_what_it_had_before(void **state)
+{
+    (void)state;
+    enum { SIZE = 1000, OTHER = 1 };
+    store s;
+    assert_true(hr__store_open(&s, ANY_LIMIT));
+    block *own = hr__store_block(&s, SIZE), *others = hr__store_block(&s, SIZE);
+    others->home = OTHER; /* another thread took it last */
+    hr__store_put_blocks(&s, own);
+    hr__store_put_blocks(&s, others);
+    assert_ptr_equal(hr__store_block(&s, SIZE), own);
+    assert_ptr_equal(hr__store_block(&s, SIZE), others); /* rather than a new one */
+    assert_int_equal(others->home, own->home);
+    assert_int_equal(s.free_blocks, 0);
+    hr__store_put_blocks(&s, own);
+    hr__store_put_blocks(&s, others);
+    hr__store_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +178,7 @@ int main(void)
         cmocka_unit_test(a_cell_with_too_many_holders_to_count_stays),
         cmocka_unit_test(rows_have_no_cell_while_many_of_other_sizes_are_free),
         cmocka_unit_test(rows_have_no_cell_once_all_numbers_are_used),
+        cmocka_unit_test(a_thread_takes_what_it_had_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
