@@ -272,8 +272,8 @@ HR_API void hr_emit_all(hr_plan *p, const hr_span *part);
 
 /* Only one plan counts the references of a span, so counting is not atomic: never call these from work. */
 HR_API hr_span hr_span_share(hr_span span, int32_t first, int32_t count); /* part of it, one more reference */
-/* Moves the first `count` elements out of a span, which goes on after them; with its last ones it is zeroed. For what is
- * held element by element: to share each and drop the span costs more. */
+/* Moves the first `count` elements, from 1 to all, out of a span, which goes on after them; with its last ones it is
+ * zeroed. For what is held element by element: to share each and drop the span costs more. */
 HR_API hr_span hr_span_take(hr_span *span, int32_t count);
 HR_API void hr_span_drop(hr_span span); /* a zeroed one: nothing */
 

@@ -198,13 +198,24 @@ static bool lend_cells(rows *r, rows *loose, const size_t *sizes)
     return false;
 }
 
+/* The same, to be filled. Cells have left the cache, or lie in another one: a later one is on its way meanwhile, as far
+ * as an average row fills it. */
+static char *cell_to_fill(const rows *r, int64_t row)
+{
+    enum { AHEAD = 8, LINE = 64, MOST = 16 * LINE };
+    const size_t average = r->cell_bytes / (size_t)r->c.rows;
+    const char *later = row + AHEAD < r->c.rows ? cell_start(r, row + AHEAD) : NULL;
+    for (size_t byte = 0; later && byte < average && byte < MOST; byte += LINE) __builtin_prefetch(later + byte, 1);
+    return cell_start(r, row);
+}
+
 /* The columns stay. */
 static bool strings_wait(rows *r, hr_work *w, size_t *sizes)
 {
     rows *loose = loose_rows(r->engine, NULL);
     measure_strings(r, sizes);
     if (!loose || !lend_cells(r, loose, sizes)) return false;
-    for (int64_t row = 0; row < r->c.rows; row++) move_strings(r, row, cell_start(r, row), NULL);
+    for (int64_t row = 0; row < r->c.rows; row++) move_strings(r, row, cell_to_fill(r, row), NULL);
     give_up_bytes(r, w);
     return true;
 }
@@ -237,7 +248,7 @@ static void lay_into_cells(rows *r, const hr__row_layout *form, char *laid)
     for (int64_t first = 0; first < r->c.rows; first += step) {
         const int64_t left = r->c.rows - first, end = first + (left < step ? left : step);
         for (int64_t row = first; row < end && r->shape->strings; row++) {
-            char *at = cell_start(r, row);
+            char *at = cell_to_fill(r, row);
             move_strings(r, row, at + form->size, at);
         }
         hr__some_to_row_layout(&r->c, form, first, end - first, laid);

@@ -68,10 +68,11 @@ static hr_status window_hold(window_state *st, hr_span span, int64_t number, int
     hr_status status = window_reserve(st, span.count, err);
     int64_t skipped = wanted - number;
     if (skipped < 0) skipped = 0;
-    if (st->count == 0) st->first = number + (skipped < span.count ? skipped : span.count);
-    for (int64_t i = skipped; status == HR_OK && i < span.count; i++)
-        st->held[st->count++] = hr_span_share(span, (int32_t)i, 1);
-    hr_span_drop(span);
+    if (skipped > span.count) skipped = span.count;
+    if (st->count == 0) st->first = number + skipped;
+    if (skipped > 0) hr_span_drop(hr_span_take(&span, (int32_t)skipped));
+    while (status == HR_OK && span.in) st->held[st->count++] = hr_span_take(&span, 1);
+    hr_span_drop(span); /* what found no memory */
     return status;
 }
 
