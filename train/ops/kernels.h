@@ -135,8 +135,8 @@ static inline int64_t hr_distinct_rows_find(hr_distinct_rows *s, int64_t row)
         at = (uint32_t)(((uint64_t)row * 0x9e3779b97f4a7c15u) >> 32) & s->mask;
         while (hr_distinct_rows_taken(s, at, row)) at = (at + 1) & s->mask;
     }
-    const int32_t found = s->slot[at];
-    const int64_t place = found ? found - 1 : s->count;
+    const int64_t found = s->slot[at], old = -(int64_t)(found != 0); /* all bits or none: else compilers branch */
+    const int64_t place = ((found - 1) & old) | (s->count & ~old);
     s->rows[place] = row;
     s->slot[at] = (int32_t)place + 1;
     s->count += found == 0;

@@ -12,16 +12,17 @@
 enum {
     SIX = HR__TILE_ROWS,
     MAX_WIDTH = HR__TILE_MAX_WIDTH,
-    TOGETHER = 32, /* columns that are multiplied by row at once */
-    CHUNK = 640,   /* products of so many ids stay in the second-level cache */
-    FEW_ROWS = 25, /* for fewer, weights are not packed */
+    TOGETHER = 32,   /* columns that are multiplied by row at once */
+    FEW_ROWS = 25,   /* for fewer, weights are not packed */
+    CHUNK = 1 << 16, /* values of products that stay in the second-level cache */
 };
 
-/* The widest tile of which there are four side by side, which threads share. */
+/* A wide tile of which there are some side by side, for threads to share, and so that products of many ids stay in the
+ * cache. */
 static const hr__tile *layer_tile(int64_t units)
 {
     const hr__tile *all = hr__tiles();
-    int i = 0;
+    int i = units < 8 * all[0].width;
     while (i < HR__TILE_WIDTHS - 1 && units < 4 * all[i].width) i++;
     return &all[i];
 }
@@ -293,13 +294,14 @@ static hr_status forward_find_rows(hr_kernel *k, forward *f, hr_error *err)
 static hr_status forward_plan(hr_kernel *k, forward *f, int64_t *most, hr_error *err)
 {
     lookup_layer *y = &f->y;
+    const int64_t most_products = CHUNK / f->tile->width;
     *most = 0;
     HR_TRY(hr_kernel_array(k, y->columns, sizeof *f->chunk, "places of products", &f->chunk, err));
     for (int i = 0; i < y->columns; i++) {
         lookup_column *c = &y->column[i];
         const int64_t count = c->once ? c->found.count : 0;
         if (f->chunks == 0 ||
-            (f->chunk[f->chunks - 1].products > 0 && f->chunk[f->chunks - 1].products + count > CHUNK))
+            (f->chunk[f->chunks - 1].products > 0 && f->chunk[f->chunks - 1].products + count > most_products))
             f->chunk[f->chunks++] = (chunk){.first = i};
         chunk *some = &f->chunk[f->chunks - 1];
         some->end = i + 1;

@@ -177,11 +177,14 @@ typedef struct sum_gradients {
 /* As lookup_find_places and lookup_sum_rows: each row has one id, and a width of 1. */
 static hr_status slices_of_single(const lookup *l, int64_t rows, const float *grad, sum_slices *s, hr_error *err)
 {
-    memset(s->sums, 0, (size_t)rows * sizeof *s->sums);
+    hr_distinct_rows found = s->found; /* in registers: nothing that is written lies in it */
+    float *sums = s->sums;
+    memset(sums, 0, (size_t)rows * sizeof *sums);
     for (int64_t r = 0; r < rows; r++) {
         if (l->ids[r] >= l->table.buckets) return lookup_refuse(l, l->ids[r], err);
-        s->sums[hr_distinct_rows_find(&s->found, l->ids[r])] += grad[r];
+        sums[hr_distinct_rows_find(&found, l->ids[r])] += grad[r];
     }
+    s->found.count = found.count;
     return HR_OK;
 }
 
