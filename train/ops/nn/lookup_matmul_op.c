@@ -14,15 +14,16 @@ enum {
     MAX_WIDTH = HR__TILE_MAX_WIDTH,
     TOGETHER = 32,   /* columns that are multiplied by row at once */
     FEW_ROWS = 25,   /* for fewer, weights are not packed */
-    CHUNK = 1 << 16, /* values of products that stay in the second-level cache */
+    MANY_ROWS = 256, /* whose sums are worth as few chunks as the second-level cache allows */
+    CHUNK = 1 << 15, /* values of products; twice so many of many rows */
 };
 
-/* A wide tile of which there are some side by side, for threads to share, and so that products of many ids stay in the
- * cache. */
-static const hr__tile *layer_tile(int64_t units)
+/* A wide tile of which there are some side by side, which threads share. Of many rows the widest only if there are eight:
+ * then products of more ids stay in the cache, and threads end more evenly. */
+static const hr__tile *layer_tile(int64_t units, int64_t rows)
 {
     const hr__tile *all = hr__tiles();
-    int i = units < 8 * all[0].width;
+    int i = rows >= MANY_ROWS && units < 8 * all[0].width;
     while (i < HR__TILE_WIDTHS - 1 && units < 4 * all[i].width) i++;
     return &all[i];
 }
@@ -294,7 +295,7 @@ static hr_status forward_find_rows(hr_kernel *k, forward *f, hr_error *err)
 static hr_status forward_plan(hr_kernel *k, forward *f, int64_t *most, hr_error *err)
 {
     lookup_layer *y = &f->y;
-    const int64_t most_products = CHUNK / f->tile->width;
+    const int64_t most_products = (y->rows >= MANY_ROWS ? 2 : 1) * CHUNK / f->tile->width;
     *most = 0;
     HR_TRY(hr_kernel_array(k, y->columns, sizeof *f->chunk, "places of products", &f->chunk, err));
     for (int i = 0; i < y->columns; i++) {
@@ -329,7 +330,7 @@ static hr_status forward_compute(hr_kernel *k, hr_error *err)
         return HR_OK;
     }
     f.out = out->data;
-    f.tile = layer_tile(y->units);
+    f.tile = layer_tile(y->units, y->rows);
     const int64_t width = f.tile->width, panels = (y->units + width - 1) / width;
     if (y->bfloat16) {
         HR_TRY(hr__layer_round(k, y, err));
