@@ -329,6 +329,31 @@ static void an_id_that_a_table_lacks_is_refused(void **state)
     free(b);
 }
 
+/* Columns share memory in which rows are found: one with few ids that comes after has place for these alone. */
+static void a_column_that_is_refused_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    enum { REFUSED = 6, LATER = 0 };
+    hr_error err;
+    hr_tensor out;
+    const linear t = make_linear(1, HR_SUM, ftrl());
+    batch *b = calloc(1, sizeof *b);
+    const hr_node in[] = {t.table[REFUSED],  t.table[LATER],  t.ids[REFUSED], t.ids[LATER],
+                          t.splits[REFUSED], t.splits[LATER], t.dense};
+    const hr_node made = hr_new_node(g, "Headrace>LookupSumGrad", .inputs = in, .input_count = 7,
+                                     HR_ATTRS(HR_INT_ATTR("N", 2), HR_STRING_ATTR("combiner", "sum")));
+    fill_batch(b, &t, ALL_DISTINCT, ROWS, 1, 3);
+    for (int r = 0; r < ROWS; r++) b->ids[REFUSED][r] = r < ROWS - 1 ? ROWS - r : buckets[REFUSED];
+    b->ids[LATER][0] = buckets[LATER] - 1; /* which the other column finds late */
+    for (int r = 1; r <= ROWS; r++) b->splits[LATER][r] = 1;
+    b->feed[2 * LATER].value = hr_tensor_of(HR_INT64, HR_SHAPE(1), b->ids[LATER]);
+    hr_session *s = begin_session(NONE, 0);
+    assert_int_equal(hr_session_run(s, b->feed, FEEDS, &made, 1, &out, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "graph.index");
+    hr_session_free(s);
+    free(b);
+}
+
 /* By hand, and with what does not fit. */
 static hr_status run_by_hand(const linear *t, const batch *b, const int64_t *order, int count, hr_node other,
                              bool backward, hr_error *err)
@@ -486,6 +511,7 @@ int main(void)
         ON_A_GRAPH(a_gradient_that_needs_another_one_stays),
         ON_A_GRAPH(a_gradient_of_minus_zero_keeps_its_sign),
         ON_A_GRAPH(an_id_that_a_table_lacks_is_refused),
+        ON_A_GRAPH(a_column_that_is_refused_leaves_nothing_behind),
         ON_A_GRAPH(what_does_not_fit_is_refused),
         ON_A_GRAPH(a_variable_that_is_updated_twice_is_refused),
         ON_A_GRAPH(a_sum_without_memory_fails),

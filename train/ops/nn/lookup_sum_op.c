@@ -179,13 +179,11 @@ static hr_status slices_of_single(const lookup *l, int64_t rows, const float *gr
 {
     hr_distinct_rows found = s->found; /* in registers: nothing that is written lies in it */
     float *sums = s->sums;
+    int64_t r = 0;
     memset(sums, 0, (size_t)rows * sizeof *sums);
-    for (int64_t r = 0; r < rows; r++) {
-        if (l->ids[r] >= l->table.buckets) return lookup_refuse(l, l->ids[r], err);
-        sums[hr_distinct_rows_find(&found, l->ids[r])] += grad[r];
-    }
-    s->found.count = found.count;
-    return HR_OK;
+    for (; r < rows && l->ids[r] < l->table.buckets; r++) sums[hr_distinct_rows_find(&found, l->ids[r])] += grad[r];
+    s->found.count = found.count; /* also of a column that is refused: their slots are to be cleared */
+    return r < rows ? lookup_refuse(l, l->ids[r], err) : HR_OK;
 }
 
 static hr_status slices_of_column(const lookup *l, int64_t rows, const float *grad, sum_slices *s, hr_error *err)
