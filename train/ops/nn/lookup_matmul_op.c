@@ -18,12 +18,13 @@ enum {
     CHUNK = 1 << 15, /* values of products; twice so many of many rows */
 };
 
-/* A wide tile of which there are some side by side, which threads share. Of many rows the widest only if there are eight:
- * then products of more ids stay in the cache, and threads end more evenly. */
+/* The widest tile of which there are four side by side, which threads share. Of many rows, one of 64 columns only if
+ * there are eight: then products of more ids stay in the cache, and threads end more evenly. What is narrower than 32
+ * columns has too few sums at once to gain by that. */
 static const hr__tile *layer_tile(int64_t units, int64_t rows)
 {
     const hr__tile *all = hr__tiles();
-    int i = rows >= MANY_ROWS && units < 8 * all[0].width;
+    int i = rows >= MANY_ROWS && all[0].width == MAX_WIDTH && units < 8 * MAX_WIDTH;
     while (i < HR__TILE_WIDTHS - 1 && units < 4 * all[i].width) i++;
     return &all[i];
 }
