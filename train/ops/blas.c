@@ -25,6 +25,15 @@ static bool is_unknown_processor(void *library)
            strcasecmp(name(), "Prescott") == 0;
 }
 
+/* libquadmath, which comes with Fortran's runtime, adds conversions to printf when it is loaded, and leaves them there
+ * when it goes: whoever prints a number then, on any thread, calls what is gone. So it stays. */
+static bool keep_conversions(void *library)
+{
+    Dl_info found;
+    const void *call = dlsym(library, "quadmath_snprintf");
+    return !call || (dladdr(call, &found) && dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
+}
+
 /* A processor that OpenBLAS does not know is told to it by the variable that it reads when it is loaded. One that the
  * user has set stays. Its thousands of symbols are looked up when they are called: at once that takes 5 ms. */
 static void *open_blas(void)
@@ -34,7 +43,7 @@ static void *open_blas(void)
     const char *set = getenv(variable);
     if (set)
         hr_log_message(HR_WARNING, "%s is set: OpenBLAS computes as on a processor of type '%.40s'", variable, set);
-    if (!library || set || !is_unknown_processor(library)) return library;
+    if (!library || set || !is_unknown_processor(library) || !keep_conversions(library)) return library;
     dlclose(library);
     setenv(variable, hr__cpu_has(HR__AVX512) ? "SkylakeX" : "Haswell", 1);
     library = dlopen(HR_BLAS_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
