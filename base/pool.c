@@ -379,7 +379,7 @@ void hr__parallel_for_group(const void *group, int workers, int64_t count, void 
     }
     for (int64_t i = 1; i < count && i <= helpers; i++) hr__pool_wake(&l.client);
     call_waiters(&l);
-    while (pool_run_piece(&l.client, 0)) {}
+    while (pool_run_piece(&l.client, worker_number)) {}
     hr__pool_leave(&l.client);
 }
 

@@ -163,6 +163,7 @@ typedef struct helped {
     const void *group;
     hr__waiter waiter;
     atomic_int started, done, pieces, by_caller;
+    atomic_int first[2]; /* the pieces that the caller and a worker took first; -1: none */
 } helped;
 
 /* Waits until the caller has a piece: there are more of them than workers. Where it takes none, not for long. */
@@ -171,7 +172,7 @@ static void wait_for_caller(int64_t i, void *user)
     helped *h = user;
     enum { PATIENCE_MS = 5000, IMPATIENCE_MS = 10 };
     const int patience = h->group == h->waiter.group ? PATIENCE_MS : IMPATIENCE_MS;
-    (void)i;
+    atomic_compare_exchange_strong(&h->first[hr__pool_thread() > 0], &(int){-1}, (int)i);
     if (hr__pool_thread() == 0) atomic_fetch_add(&h->by_caller, 1);
     for (int ms = 0; ms < patience && atomic_load(&h->by_caller) == 0; ms++) uv_sleep(1);
     atomic_fetch_add(&h->pieces, 1);
@@ -188,10 +189,11 @@ static bool start_loop(hr__client *client, int thread)
     return true;
 }
 
-static int pieces_by_a_waiter(const void *of_loop, const void *of_waiter)
+/* The only worker runs a loop while this thread waits. */
+static const helped *loop_of_a_worker(const void *of_loop, const void *of_waiter)
 {
     static helped h;
-    h = (helped){.client = {.run_one = start_loop, .max_workers = -1}, .group = of_loop};
+    h = (helped){.client = {.run_one = start_loop, .max_workers = -1}, .group = of_loop, .first = {-1, -1}};
     hr_set_threads(1);
     assert_ok(hr__waiter_begin(&h.waiter, of_waiter, NULL), (&(hr_error){0}));
     assert_ok(hr__pool_join(&h.client, NULL), (&(hr_error){0}));
@@ -200,7 +202,12 @@ static int pieces_by_a_waiter(const void *of_loop, const void *of_waiter)
     hr__pool_leave(&h.client);
     hr__waiter_end(&h.waiter);
     assert_int_equal(atomic_load(&h.pieces), SOME);
-    return atomic_load(&h.by_caller);
+    return &h;
+}
+
+static int pieces_by_a_waiter(const void *of_loop, const void *of_waiter)
+{
+    return atomic_load(&loop_of_a_worker(of_loop, of_waiter)->by_caller);
 }
 
 static void who_waits_helps_with_loops_of_its_group(void **state)
@@ -212,9 +219,20 @@ static void who_waits_helps_with_loops_of_its_group(void **state)
     assert_int_equal(pieces_by_a_waiter(NULL, &mine), 0);
 }
 
+/* Whoever begins the loop: else what a thread reads lies in the cache of the one that computed it. */
+static void a_thread_begins_with_the_same_range_of_each_loop(void **state)
+{
+    (void)state;
+    static const char mine;
+    const helped *h = loop_of_a_worker(&mine, &mine);
+    assert_int_equal(atomic_load(&h->first[0]), 0);
+    assert_int_equal(atomic_load(&h->first[1]), SOME / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_begins_with_the_same_range_of_each_loop), /* first: there is no second worker yet */
         cmocka_unit_test(a_loop_does_every_piece_once),
         cmocka_unit_test(a_loop_within_a_loop_runs_inline),
         cmocka_unit_test(a_client_gets_no_more_workers_than_it_wants),
