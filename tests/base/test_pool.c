@@ -166,7 +166,12 @@ typedef struct helped {
     atomic_int first[2]; /* the pieces that the caller and a worker took first; -1: none */
 } helped;
 
-/* Waits until the caller has a piece: there are more of them than workers. Where it takes none, not for long. */
+static bool both_have_begun(const helped *h)
+{
+    return atomic_load(&h->first[0]) >= 0 && atomic_load(&h->first[1]) >= 0;
+}
+
+/* Waits until the caller and a worker have a piece each. Where the caller takes none, not for long. */
 static void wait_for_caller(int64_t i, void *user)
 {
     helped *h = user;
@@ -174,7 +179,7 @@ static void wait_for_caller(int64_t i, void *user)
     const int patience = h->group == h->waiter.group ? PATIENCE_MS : IMPATIENCE_MS;
     atomic_compare_exchange_strong(&h->first[hr__pool_thread() > 0], &(int){-1}, (int)i);
     if (hr__pool_thread() == 0) atomic_fetch_add(&h->by_caller, 1);
-    for (int ms = 0; ms < patience && atomic_load(&h->by_caller) == 0; ms++) uv_sleep(1);
+    for (int ms = 0; ms < patience && !both_have_begun(h); ms++) uv_sleep(1);
     atomic_fetch_add(&h->pieces, 1);
 }
 
