@@ -8,9 +8,18 @@
 
 enum { MAX_ELEMENTS = 8192, POOL = 8 };
 
+/* As gcc says it, and clang. */
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN 1
+#elif defined(__has_feature)
+#define UNDER_TSAN __has_feature(thread_sanitizer)
+#else
+#define UNDER_TSAN 0
+#endif
+
 /* With ThreadSanitizer, fewer runs: a run without workers cannot have a data race, and a few runs of each derived
  * pipeline reach all code that the first one does not. Other builds run everything. */
-#ifdef __SANITIZE_THREAD__
+#if UNDER_TSAN
 enum { MIN_WORKERS = 1, WAYS_APART = 3, FEW_STOPS = 2 };
 #else
 enum { MIN_WORKERS = 0, WAYS_APART = 1, FEW_STOPS = 6 };

@@ -1,6 +1,7 @@
 /* Before main, a test program goes to a folder of its own, so that it leaves no file where it was started: the empty one
  * that HEADRACE_TEST_FOLDER names, or else one below TMPDIR, which is removed at the end. And a sanitizer tells its
  * signals. */
+#include "base/sanitizers.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,10 +47,10 @@ void own_folder(void)
 
 /* A signal on a thread is told with its place. cmocka, which else takes it, ends the program there without a word. */
 #define TAKES_SIGNALS "handle_segv=2:handle_sigbus=2:handle_sigfpe=2:handle_sigill=2"
-#if defined(__SANITIZE_ADDRESS__)
+#if HR__UNDER_ASAN
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return TAKES_SIGNALS; }
-#elif defined(__SANITIZE_THREAD__)
+#elif HR__UNDER_TSAN
 __attribute__((visibility("default"))) const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) { return TAKES_SIGNALS; }
 #endif

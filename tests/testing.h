@@ -7,15 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/sanitizers.h"
 #include <cmocka.h>
 #include <headrace/base.h>
 
 /* Runs under ThreadSanitizer, which is ten times slower, take a sample of what one thread does by itself. */
-#ifdef __SANITIZE_THREAD__
-enum { UNDER_TSAN = 1 };
-#else
-enum { UNDER_TSAN = 0 };
-#endif
+enum { UNDER_TSAN = HR__UNDER_TSAN };
 
 /* The allocator of all tests, which counts and can fail: for another one on top of it. */
 extern const hr_allocator testing_allocator;

@@ -1,6 +1,7 @@
 #include "data/exec/store.h"
 #include "base/pages.h"
 #include "base/pool.h"
+#include "base/sanitizers.h"
 #include <string.h>
 
 _Static_assert(sizeof(block) <= BLOCK_HEAD, "a block's head must fit before its bytes");
@@ -215,7 +216,7 @@ void *hr__store_scratch(store *s, block **kept, size_t size)
 /* ---- cells: sixteen classes between one power of two and the next, but of multiples of 4 up to 64 bytes ---- */
 
 /* Whoever reads on beyond a string reads the next cell: no harm, but it looks like a race. */
-#ifdef __SANITIZE_THREAD__
+#if HR__UNDER_TSAN
 enum { CELL_EXTRA = sizeof(cell) + STRING_SLACK };
 #else
 enum { CELL_EXTRA = sizeof(cell) };

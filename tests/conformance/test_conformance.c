@@ -241,7 +241,7 @@ static hr_status check(const hr_op *op, unsigned checks, hr_error *err)
 }
 
 /* ThreadSanitizer's builds leave out what is done by the caller alone. */
-#ifdef __SANITIZE_THREAD__
+#if HR__UNDER_TSAN
 static void skip_without_all_checks(void) { skip(); }
 #else
 static void skip_without_all_checks(void) {}

@@ -193,7 +193,7 @@ static void short_strings_are_held_no_longer_than_their_rows(void **state)
  * of the cell. No more of it after many draws than at first. */
 static void assert_short_rows_take_little(hr_dataset *in, int64_t rows, int64_t buffer)
 {
-#ifdef __SANITIZE_THREAD__
+#if HR__UNDER_TSAN
     enum { A_ROW = 30 + STRING_SLACK, UNITS = 4 * MIB };
 #else
     enum { A_ROW = 30, UNITS = 4 * MIB };

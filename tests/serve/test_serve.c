@@ -18,7 +18,7 @@
 
 #define PREDICT "/v1/models/adder:predict"
 
-#ifdef __SANITIZE_THREAD__
+#if HR__UNDER_TSAN
 /* libuv closes descriptors by a system call that ThreadSanitizer does not see, so it takes the next owner of a number
  * for one that uses it at the same time. */
 HR_API const char *__tsan_default_suppressions(void);
@@ -786,7 +786,7 @@ static void a_config_is_read_again_while_answers_are_written(void **state)
     free(config);
 }
 
-#if defined(HR_TEST_GRPC) && !defined(__SANITIZE_THREAD__) /* which does not see what gRPC's threads do */
+#if defined(HR_TEST_GRPC) && !HR__UNDER_TSAN /* which does not see what gRPC's threads do */
 
 /* PredictRequest{model_spec{name "adder"}, inputs{"x": float [2] 1, 2}} */
 static const char predict_message[] = "\x0a\x07\x0a\x05"
@@ -923,7 +923,7 @@ int main(void)
         cmocka_unit_test_setup(metrics_count_what_was_asked, begin),
         cmocka_unit_test_setup(logged_requests_warm_up_a_version, begin),
         cmocka_unit_test_setup(a_config_is_read_again_while_answers_are_written, begin),
-#if defined(HR_TEST_GRPC) && !defined(__SANITIZE_THREAD__)
+#if defined(HR_TEST_GRPC) && !HR__UNDER_TSAN
         cmocka_unit_test_setup(grpc_and_rest_ask_the_same_model_at_once, begin),
         cmocka_unit_test_setup(grpc_reloads_and_tells_its_health, begin),
 #endif

@@ -274,7 +274,7 @@ static void expect_no_growth(const sample *s)
         if (b->descriptors < last.descriptors) last.descriptors = b->descriptors;
         if (b->threads < last.threads) last.threads = b->threads;
     }
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which keep what was freed */
+#if !HR__UNDER_ASAN && !HR__UNDER_TSAN /* which keep what was freed */
     assert_at_most(last.resident, first.resident + (4 << 20));
 #endif
     assert_at_most(last.blocks, first.blocks + 1000);

@@ -1,18 +1,12 @@
 /* Memory in regions, from which blocks are cut and joined again: what blocks of many sizes take in turn is little more
  * than what they take at once. A free block lies in the list of its class, four classes an octave, and one bit a class
  * says whether its list has any: to get and to put take the same time however many blocks there are. */
+#include "base/sanitizers.h"
 #include "train/graph/graph_internal.h"
 
 #include <stddef.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HEAP_ASAN
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HEAP_ASAN
-#endif
-#endif
-#ifdef HEAP_ASAN /* what is not handed out may not be touched */
+#if HR__UNDER_ASAN /* what is not handed out may not be touched */
 #include <sanitizer/asan_interface.h>
 #define HEAP_HIDE(p, bytes) ASAN_POISON_MEMORY_REGION((p), (bytes))
 #define HEAP_SHOW(p, bytes) ASAN_UNPOISON_MEMORY_REGION((p), (bytes))

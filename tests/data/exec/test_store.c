@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { MIB = 1 << 20, HEAD = sizeof(cell), ANY_LIMIT = 64 * MIB };
-#ifdef __SANITIZE_THREAD__
+#if HR__UNDER_TSAN
 enum { SLACK = STRING_SLACK };
 #else
 enum { SLACK = 0 };

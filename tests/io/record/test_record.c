@@ -166,7 +166,7 @@ static void a_claimed_length_costs_no_memory(void **state)
     hr_record_reader_free(reader);
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
-#if !defined(__SANITIZE_ADDRESS__)
+#if !HR__UNDER_ASAN
     assert_less(used.ru_maxrss, 200 * 1024); /* KiB */
 #endif
 }

@@ -456,7 +456,7 @@ static void a_sum_without_memory_fails(void **state)
 }
 
 /* More tables than most models have: of sums, updates and layers. ThreadSanitizer can count 64 locks of a thread. */
-#ifdef __SANITIZE_THREAD__
+#if HR__UNDER_TSAN
 enum { MANY = 20 };
 #else
 enum { MANY = 400 };
