@@ -103,7 +103,7 @@ static void conform(const sample *s, unsigned checks, bool quick)
 }
 
 void gives_the_same_elements_however_run(void **state) { conform(*state, HR_CONFORM_RUNS, false); }
-void goes_on_anywhere(void **state) { conform(*state, HR_CONFORM_RESUME, false); }
+void goes_on_anywhere(void **state) { conform(*state, HR_CONFORM_RESUME, UNDER_TSAN); }
 void goes_on_again_and_again(void **state) { conform(*state, HR_CONFORM_RESUME_OFTEN, false); }
 void refuses_a_cut_or_foreign_state(void **state) { conform(*state, HR_CONFORM_FOREIGN_STATES, false); }
 void survives_any_number_in_its_state(void **state) { conform(*state, HR_CONFORM_CHANGED_STATES, false); }

@@ -170,6 +170,9 @@ static void lookups_and_the_layer_above_become_two_nodes(void **state)
     assert_int_equal(count_nodes("lookup_matmul", t.layer, "Headrace>LookupMatMul"), 1);
 }
 
+/* The first of some sizes of batches. Under ThreadSanitizer, to which they are alike, only the last two are computed. */
+static size_t first_size(size_t sizes) { return UNDER_TSAN ? sizes - 2 : 0; }
+
 static void the_layer_gives_what_it_gave(void **state)
 {
     (void)state;
@@ -179,7 +182,7 @@ static void the_layer_gives_what_it_gave(void **state)
         hr_graph_free(g);
         g = hr_graph_new();
         const trained t = make_layer(units[u], (hr_combiner)(u % 3));
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t i = first_size(sizeof rows / sizeof *rows); i < sizeof rows / sizeof *rows; i++)
             for (id_kind kind = SKEWED; kind <= SEVERAL; kind++) {
                 fill_batch(b, &t, kind, rows[i]);
                 compare(&t, b, rows[i]);
@@ -228,7 +231,7 @@ static void whole_numbers_are_exact_as_bfloat16(void **state)
             const hr_node variable = i < COLUMNS ? t.table[i] : t.weights;
             begin[1 + i] = hr_target(hr_assign(variable, hr_round(hr_mul(variable, number(4)))));
         }
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t i = first_size(sizeof rows / sizeof *rows); i < sizeof rows / sizeof *rows; i++)
             for (id_kind kind = SKEWED; kind <= SEVERAL; kind++) {
                 hr_tensor floats[FETCHES], rounded[FETCHES];
                 fill_batch(b, &t, kind, rows[i]);
@@ -251,7 +254,7 @@ static void bfloat16_has_the_same_bits_everywhere(void **state)
     batch *b = calloc(1, sizeof *b);
     const trained t = make_layer_of(90, HR_MEAN, true);
     const hr_node begin = hr_global_variables_initializer(g);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = first_size(sizeof rows / sizeof *rows); i < sizeof rows / sizeof *rows; i++)
         for (id_kind kind = SKEWED; kind <= SEVERAL; kind++) {
             hr_tensor fast[FETCHES], other[FETCHES], floats[FETCHES];
             fill_batch(b, &t, kind, rows[i]);
