@@ -25,10 +25,15 @@ install_packages() {
 }
 
 build_targets() {
-    if [ "${targets[*]}" = objects ]; then
-        mapfile -t targets < <(ninja -C "build/$preset" -t targets all | sed -n 's/^\(.*\.o\): .*/\1/p')
-    fi
-    ninja -C "build/$preset" -j "$cores" "${targets[@]}"
+    local all=() target
+    for target in "${targets[@]}"; do
+        if [ "$target" = objects ]; then
+            mapfile -t -O ${#all[@]} all < <(ninja -C "build/$preset" -t targets all | sed -n 's/^\(.*\.o\): .*/\1/p')
+        else
+            all+=("$target")
+        fi
+    done
+    ninja -C "build/$preset" -j "$cores" "${all[@]}"
 }
 
 # What every build needs (docs/design.md, section 7).
@@ -37,7 +42,7 @@ build_packages=(gcc libc6-dev make cmake ninja-build pkg-config ca-certificates
     libprotobuf-c-dev protobuf-c-compiler libopenblas-pthread-dev libpcre2-dev libcjson-dev
     libpng-dev libjpeg62-turbo-dev
     libhttp-parser-dev libgrpc-dev libssl-dev)
-test_packages=(libcmocka-dev clang python3-venv curl openssl)
+test_packages=(libcmocka-dev clang libclang-rt-14-dev lld python3-venv curl openssl)
 
 # `build PRESET [cmake options] [-- targets]`: configures and builds into build/PRESET; the target `objects` is all that
 # is compiled, without links.

@@ -101,6 +101,7 @@ class Models(unittest.TestCase):
         return model, *data(model)
 
     def fit(self, model, x, y):
+        model.run_eagerly = True  # to trace the graph takes longer than these steps
         return model.fit(x, y, batch_size=4, epochs=2, shuffle=False, verbose=0).history["loss"]
 
     def check(self, make, name):
