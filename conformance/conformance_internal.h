@@ -8,7 +8,7 @@
 
 enum { MAX_ELEMENTS = 8192, POOL = 8 };
 
-/* As gcc says it, and clang. */
+/* As gcc says it, and clang: what base/sanitizers.h knows, for a room that has public headers alone. */
 #if defined(__SANITIZE_THREAD__)
 #define UNDER_TSAN 1
 #elif defined(__has_feature)
